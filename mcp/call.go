@@ -39,8 +39,10 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 	if opts == nil {
 		opts = &RequestOptions{}
 	}
-	if _, err := jsonscan.Scan(args); err != nil {
-		return nil, WithOutcome(fmt.Errorf("mcp: server %q: tool %q: arguments: %w", c.name, name, err), NotSent)
+	if !jsonscan.IsChecked(ctx, args) {
+		if _, err := jsonscan.Scan(args); err != nil {
+			return nil, WithOutcome(fmt.Errorf("mcp: server %q: tool %q: arguments: %w", c.name, name, err), NotSent)
+		}
 	}
 	if err := c.enter(); err != nil {
 		return nil, c.explain(&request{method: protocol.CallTool}, err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
@@ -84,9 +85,10 @@ func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, 
 	if err := e.busy(ctx, args); err != nil { // is there room for it
 		return nil, err
 	}
-	if args, err = r.check(e, args); err != nil { // do the arguments fit
+	if args, err = r.check(ctx, e, args); err != nil { // do the arguments fit
 		return nil, err
 	}
+	ctx = jsonscan.WithChecked(ctx, args)
 	if o.Kind != "" { // observers get a copy, since the tool may write to the arguments
 		o.Arguments = bytes.Clone(args)
 	}
@@ -171,10 +173,10 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 }
 
 // check returns the arguments as they fit the tool's schema.
-func (r *Registry) check(e *entry, args json.RawMessage) (json.RawMessage, error) {
+func (r *Registry) check(ctx context.Context, e *entry, args json.RawMessage) (json.RawMessage, error) {
 	args = givenArgs(args)
 	if firstByte(args) == '{' {
-		fitting, err := r.arguments(e, args)
+		fitting, err := r.arguments(ctx, e, args)
 		if err == nil || json.Valid(args) {
 			return fitting, err
 		}
@@ -218,10 +220,10 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage, for
 		args = scrubbed
 	}
 	var res *mcp.CallToolResult
-	if t, ok := e.tool.(*remote); ok && forward && r.results == nil && e.checks.output == nil {
-		res, err = t.callWith(ctx, args, true)
+	if t, ok := e.tool.(*remote); ok {
+		res, err = t.callWith(ctx, args, forward && r.results == nil && e.checks.output == nil)
 	} else {
-		res, err = e.tool.Call(ctx, args)
+		res, err = e.tool.Call(jsonscan.WithChecked(ctx, nil), args) // which may write to them
 	}
 	if wrong, ok := err.(*ArgumentsError); ok && wrong.Tool == e.def.Origin.Tool && wrong.Tool != e.def.Name {
 		renamed := *wrong // as the caller knows the tool

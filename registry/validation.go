@@ -1,11 +1,13 @@
 package registry
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
@@ -40,18 +42,20 @@ type selfChecking interface{ checksItself() }
 // is one of a schema farther within. Nothing that is there is changed.
 //
 // The error is an [*ArgumentsError], or a [*DefinitionError] if the schema cannot be used.
-func (r *Registry) arguments(e *entry, args json.RawMessage) (json.RawMessage, error) {
-	if e.checks.input == nil { // a value that two programs can read in two ways is refused even so
+func (r *Registry) arguments(ctx context.Context, e *entry, args json.RawMessage) (json.RawMessage, error) {
+	if !jsonscan.IsChecked(ctx, args) { // a value that two programs can read in two ways is refused
 		if found := schemagate.CheckSyntax(args); found != nil {
 			return nil, newArgumentsError(e.def.Name, mistakesOf([]schemagate.Problem{*found}))
 		}
+	}
+	if e.checks.input == nil {
 		return args, nil
 	}
 	schema, err := r.schemas.Compile(*e.checks.input, e.def.InputSchema)
 	if err != nil {
 		return nil, &DefinitionError{Tool: e.def.Name, Field: "InputSchema", Err: fmt.Errorf("cannot be used: %w", err)}
 	}
-	args, found := schema.Complete(args)
+	args, found := schema.CompleteChecked(args)
 	if found != nil {
 		return nil, newArgumentsError(e.def.Name, mistakesOf(found))
 	}

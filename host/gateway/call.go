@@ -41,6 +41,7 @@ func (r *request) callTool(ctx context.Context) *job {
 	if args != nil && !message.IsObject(args) && string(args) != "null" {
 		return refused(message.InvalidParams("params.arguments is not an object"))
 	}
+	ctx = jsonscan.WithChecked(ctx, args)
 	call, tool := r.ownCall(name), "" // the registry has no name for a tool of the gateway
 	if call == nil {
 		variant := ""

@@ -25,6 +25,11 @@ func (s *Schema) Complete(value json.RawMessage) (json.RawMessage, []Problem) {
 	if err := jsonscan.Valid(value); err != nil {
 		return value, []Problem{unreadable(value, err)}
 	}
+	return s.CompleteChecked(value)
+}
+
+// CompleteChecked is Complete for a value in which [CheckSyntax] finds nothing.
+func (s *Schema) CompleteChecked(value json.RawMessage) (json.RawMessage, []Problem) {
 	completed := s.known().complete(value)
 	v := s.judgeChecked(completed, allowance(completed))
 	if v.fits() {
