@@ -127,8 +127,11 @@ func NewRoundTripper() *http.Transport {
 		Control: boundUnacknowledged,
 	}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			return wholeConn{conn}, err
+		},
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: deadPeer / 2, PingTimeout: deadPeer / 2},
 		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    64,
@@ -137,6 +140,20 @@ func NewRoundTripper() *http.Transport {
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
+}
+
+// A wholeConn writes a body that is in memory at once. The standard transport would write pieces of 32 KB, for each of
+// which the server wakes up.
+type wholeConn struct{ net.Conn }
+
+// ReadFrom implements io.ReaderFrom, for the standard transport.
+func (c wholeConn) ReadFrom(r io.Reader) (int64, error) {
+	if l, ok := r.(*io.LimitedReader); ok {
+		if body, ok := l.R.(*body); ok && int64(body.Len()) <= l.N {
+			r = &body.Reader
+		}
+	}
+	return io.Copy(struct{ io.Writer }{c.Conn}, r)
 }
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
@@ -252,7 +269,7 @@ func (f *fate) seal() bool {
 	return f.stage.CompareAndSwap(undecided, sealed) || f.stage.Load() == sealed
 }
 
-// A body is the body of a request to a round tripper that is not known to
+// A body is the body of a long request, or one to a round tripper that is not known to
 // report how far it comes. What it reads, it may have sent.
 type body struct {
 	bytes.Reader
@@ -302,10 +319,10 @@ func (e *endpoint) reports() bool {
 	return ok
 }
 
-// newBody returns the body of a request. The standard transport knows this
-// reader, and writes it and the fields at once.
+// newBody returns the body of a request. The standard transport knows the reader of a short one, and writes
+// it and the fields at once.
 func (e *endpoint) newBody(frame []byte, f *fate) io.ReadCloser {
-	if e.reports() {
+	if e.reports() && len(frame) < 4<<10 {
 		return io.NopCloser(bytes.NewReader(frame))
 	}
 	b := &body{fate: f}

@@ -29,7 +29,9 @@ func requestHeader(method string, params json.RawMessage) http.Header {
 	for key, value := range jsonscan.Fields(params) {
 		switch string(key) {
 		case "_meta":
-			version = metaProtocolVersion(value)
+			if version = metaProtocolVersion(value); version < mcp.Revision20260728 {
+				return nil // without a look at the rest, which can be long
+			}
 		case "name":
 			name, _ = jsonscan.Text(value)
 		case "uri":

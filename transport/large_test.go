@@ -4,12 +4,16 @@ package transport
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -126,5 +130,41 @@ func TestResultApart(t *testing.T) {
 		answer, _, _ := call.Poll(nil)
 		clear(data)
 		assert.Equal(t, string(answer.Result), result, "after the message was overwritten")
+	}
+}
+
+// countedConn counts the writes to a connection.
+type countedConn struct {
+	net.Conn
+	writes *atomic.Int32
+}
+
+func (c countedConn) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(p)
+}
+
+// A large request takes one write more than a small one.
+func TestLargeRequestIsWrittenAtOnce(t *testing.T) {
+	text := bytes.Repeat([]byte("abcdefgh"), largeMessage/8)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got, err := io.ReadAll(r.Body)
+		assert.OK(t, err)
+		wantBytes(t, got, text[:r.ContentLength], "body")
+	}))
+	defer server.Close()
+	e := assert.Value(newEndpoint("HTTP", &HTTP{URL: server.URL}))(t)
+	defer e.close()
+	writes := new(atomic.Int32)
+	dial := e.owned.DialContext
+	e.owned.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		assert.OK(t, err)
+		return wholeConn{countedConn{conn.(wholeConn).Conn, writes}}, nil
+	}
+	for _, size := range []int{100, largeMessage} {
+		writes.Store(0)
+		finish(assert.Value(e.do(t.Context(), http.MethodPost, e.url, http.Header{}, text[:size]))(t))
+		assert.Equal(t, int(writes.Load()), 1+size/largeMessage, "writes of %d bytes", size)
 	}
 }
