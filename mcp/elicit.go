@@ -180,7 +180,7 @@ func (c *Client) elicitURL(ctx context.Context, params *ElicitParams, raw json.R
 		res.Content = nil
 		answer, err = json.Marshal(res)
 	}
-	if action, _ := jsonscan.String(memberOf(answer, "action")); action != "accept" {
+	if action, _ := jsonscan.String(jsonscan.Member(answer, "action")); action != "accept" {
 		p = nil
 	}
 	return answer, p, err
@@ -296,7 +296,7 @@ func (s *pages) indexLocked(id string) int {
 // complete takes a notification of the server. Ids that are not known, or not
 // any more, are ignored.
 func (s *pages) complete(params json.RawMessage) {
-	id, _ := jsonscan.String(memberOf(params, "elicitationId"))
+	id, _ := jsonscan.String(jsonscan.Member(params, "elicitationId"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.indexLocked(id); i >= 0 {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // maxTTL bounds how long an answer is used, whatever the server says.
@@ -20,7 +22,7 @@ type freshness struct {
 // that makes no sense is none.
 func freshnessOf(result json.RawMessage) freshness {
 	f := freshness{received: time.Now()}
-	value := memberOf(result, "ttlMs")
+	value := jsonscan.Member(result, "ttlMs")
 	if len(value) == 0 || value[0] != '-' && (value[0] < '0' || value[0] > '9') {
 		return f
 	}

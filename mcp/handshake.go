@@ -110,7 +110,7 @@ func (l *life) discovered(ctx context.Context, discover *handshakeRequest) (*ser
 		return nil, nil // as if it did not know the request
 	}
 	info.revision = Revision20260728
-	if raw := memberOf(discover.result, "_meta", protocol.MetaServer); raw != nil {
+	if raw := jsonscan.Member(discover.result, "_meta", protocol.MetaServer); raw != nil {
 		info.server = decodeLoosely[Implementation](raw)
 	}
 	return info, nil

@@ -125,7 +125,7 @@ func (c causedContext) Value(key any) any {
 // only one that the server can be at work for. If there are several, but all with the same asker,
 // the context is that of one of them.
 func (l *life) causeOf(req *jsonrpc.Request, call int64) (*asked, context.Context) {
-	task, _ := jsonscan.String(memberOf(req.Params, "_meta", protocol.MetaTask, "taskId"))
+	task, _ := jsonscan.String(jsonscan.Member(req.Params, "_meta", protocol.MetaTask, "taskId"))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var cause *request
@@ -291,7 +291,7 @@ func (l *life) patience(idle time.Duration) time.Duration {
 // more. It is not answered.
 func (l *life) cancelled(params json.RawMessage) {
 	var raw any
-	_ = json.Unmarshal(memberOf(params, "requestId"), &raw) // what is none leaves nil, which is no id
+	_ = json.Unmarshal(jsonscan.Member(params, "requestId"), &raw) // what is none leaves nil, which is no id
 	id, err := jsonrpc.MakeID(raw)
 	if err != nil || !id.IsValid() {
 		return

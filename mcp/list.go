@@ -227,12 +227,11 @@ func listsItems(method string) bool {
 
 // nameOf returns the name of an invalid item for the log, as far as it has one.
 func nameOf(item []byte) string {
-	for key, value := range jsonscan.Fields(item) {
-		if string(key) == "name" && jsonscan.Valid(value) == nil {
-			return harmless(value)
-		}
+	value := jsonscan.Member(item, "name")
+	if jsonscan.Valid(value) != nil {
+		return ""
 	}
-	return ""
+	return harmless(value)
 }
 
 func (p *pager[T]) invalid(path string, err error) error {

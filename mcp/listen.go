@@ -247,7 +247,7 @@ func (l *life) endListening(id jsonrpc.ID, err error) {
 
 // acknowledged takes the server's word for what it will announce.
 func (l *life) acknowledged(params json.RawMessage) {
-	text, _ := jsonscan.String(memberOf(params, "_meta", protocol.MetaSubscription))
+	text, _ := jsonscan.String(jsonscan.Member(params, "_meta", protocol.MetaSubscription))
 	id, _ := jsonrpc.MakeID(text)
 	l.mu.Lock()
 	n := l.listener
@@ -261,8 +261,8 @@ func (l *life) acknowledged(params json.RawMessage) {
 	if again {
 		n.missed()
 	}
-	filter := memberOf(params, "notifications")
-	n.life.unannounced.Store(string(memberOf(filter, "toolsListChanged")) != "true")
+	filter := jsonscan.Member(params, "notifications")
+	n.life.unannounced.Store(string(jsonscan.Member(filter, "toolsListChanged")) != "true")
 	n.client.agreedOn(s.asked, filter)
 }
 

@@ -380,7 +380,7 @@ func versionsIn(object []byte, member string) (versions []string, ok bool) {
 	if jsonscan.Valid(object) != nil {
 		return nil, false
 	}
-	list := memberOf(object, member)
+	list := jsonscan.Member(object, member)
 	for element := range jsonscan.Elements(list) {
 		if version, ok := jsonscan.String(element); ok {
 			versions = append(versions, version)

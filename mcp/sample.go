@@ -278,7 +278,7 @@ func decodeSampleContent(raw []byte) (Content, error) {
 	if !isObject(raw) {
 		return nil, wrongKind(raw, anObject)
 	}
-	kind, _ := jsonscan.String(memberOf(raw, "type"))
+	kind, _ := jsonscan.String(jsonscan.Member(raw, "type"))
 	switch kind {
 	case "text", "image", "audio":
 		c := jsonscan.Walk(raw)

@@ -148,11 +148,11 @@ type taskAbilities struct{ any, calls, cancel bool }
 
 // decodeTaskAbilities reads them from the result of initialize.
 func decodeTaskAbilities(result []byte) taskAbilities {
-	tasks := memberOf(result, "capabilities", "tasks")
+	tasks := jsonscan.Member(result, "capabilities", "tasks")
 	return taskAbilities{
 		any:    declared(tasks),
-		calls:  declared(memberOf(tasks, "requests", "tools", "call")),
-		cancel: declared(memberOf(tasks, "cancel")),
+		calls:  declared(jsonscan.Member(tasks, "requests", "tools", "call")),
+		cancel: declared(jsonscan.Member(tasks, "cancel")),
 	}
 }
 
@@ -161,7 +161,7 @@ func decodeTaskAbilities(result []byte) taskAbilities {
 // relate makes the answer to a request of the server belong to the task to which
 // the request does, if it does to any. That is what revision 2025-11-25 wants.
 func relate(result, params json.RawMessage) json.RawMessage {
-	task := memberOf(params, "_meta", protocol.MetaTask)
+	task := jsonscan.Member(params, "_meta", protocol.MetaTask)
 	if task == nil || !isObject(result) {
 		return result
 	}
@@ -170,20 +170,6 @@ func relate(result, params json.RawMessage) json.RawMessage {
 
 func declared(value []byte) bool {
 	return len(value) > 0 && value[0] == '{' || string(value) == "true"
-}
-
-// memberOf goes down into an object, and returns nil if there is no such member.
-func memberOf(object []byte, path ...string) []byte {
-	for _, name := range path {
-		var found []byte
-		for key, value := range jsonscan.Fields(object) {
-			if string(key) == name {
-				found = value
-			}
-		}
-		object = found
-	}
-	return object
 }
 
 // taskSupport says whether a call of a tool can be a task.
@@ -200,7 +186,7 @@ func (a taskAbilities) note(tools map[string]taskSupport, name string, tool []by
 	if !a.calls {
 		return
 	}
-	support, _ := jsonscan.Text(memberOf(tool, "execution", "taskSupport"))
+	support, _ := jsonscan.Text(jsonscan.Member(tool, "execution", "taskSupport"))
 	switch string(support) {
 	case "optional":
 		tools[name] = taskOptional

@@ -109,7 +109,7 @@ type SessionInfo struct {
 // after RequestEnd.
 func (r *RequestInfo) Param(name string) json.RawMessage {
 	if r.outgoing == nil {
-		return memberOf(r.params, name)
+		return jsonscan.Member(r.params, name)
 	}
 	for _, members := range [][]member{r.outgoing.params[:], r.outgoing.more} {
 		if i := slices.IndexFunc(members, func(m member) bool { return m.key == name }); i >= 0 {
@@ -126,7 +126,7 @@ func (r *RequestInfo) Meta(key string) (value string, ok bool) {
 		value, ok = r.outgoing.meta[key].(string)
 		return value, ok
 	}
-	return jsonscan.String(memberOf(r.params, "_meta", key))
+	return jsonscan.String(jsonscan.Member(r.params, "_meta", key))
 }
 
 // AddMeta has a request, or a notification, of this client carry a member in
@@ -248,7 +248,7 @@ func (r *RequestInfo) taken(key string) bool {
 		return true
 	}
 	if r.outgoing == nil {
-		return memberOf(r.params, "_meta", key) != nil
+		return jsonscan.Member(r.params, "_meta", key) != nil
 	}
 	_, own := r.outgoing.meta[key]
 	return own
@@ -291,7 +291,7 @@ func (l *life) open(ctx context.Context, m *jsonrpc.Request, incoming, notificat
 // withMeta returns an object with further members of _meta, in the place of those of their names.
 func withMeta(params json.RawMessage, more ...member) json.RawMessage {
 	members, meta := []member{{}}, more[:len(more):len(more)]
-	for key, value := range jsonscan.Fields(memberOf(params, "_meta")) {
+	for key, value := range jsonscan.Fields(jsonscan.Member(params, "_meta")) {
 		if !slices.ContainsFunc(more, func(m member) bool { return m.key == string(key) }) {
 			meta = append(meta, member{string(key), value})
 		}
@@ -317,7 +317,7 @@ func (l *life) endRequest(info *RequestInfo, id int64, result json.RawMessage, e
 	if jsonscan.Valid(result) != nil {
 		result = nil
 	}
-	if version, ok := jsonscan.String(memberOf(result, "protocolVersion")); ok {
+	if version, ok := jsonscan.String(jsonscan.Member(result, "protocolVersion")); ok {
 		info.Connection.ProtocolVersion = version
 	} else if info.Method == protocol.Discover && err == nil {
 		info.Connection.ProtocolVersion = Revision20260728

@@ -182,7 +182,7 @@ func (s *topics) fail(uri string, err error) {
 
 // resourceUpdated takes an announcement.
 func (c *Client) resourceUpdated(params json.RawMessage) {
-	if uri, ok := jsonscan.String(memberOf(params, "uri")); ok {
+	if uri, ok := jsonscan.String(jsonscan.Member(params, "uri")); ok {
 		c.topics.tell(uri)
 	}
 }
@@ -221,7 +221,7 @@ func (c *Client) follow(ctx context.Context, l *life) error {
 // resourcesOf returns the resources that a filter names.
 func resourcesOf(filter []byte) map[string]bool {
 	set := make(map[string]bool)
-	for item := range jsonscan.Elements(memberOf(filter, "resourceSubscriptions")) {
+	for item := range jsonscan.Elements(jsonscan.Member(filter, "resourceSubscriptions")) {
 		if uri, ok := jsonscan.String(item); ok {
 			set[uri] = true
 		}

@@ -34,10 +34,8 @@ func Remote(server string, t *mcp.Tool, call RemoteCall) Tool {
 	if sent, ok := asSent(t); ok { // a copy: t can be a part of a whole page of the server's list
 		def.InputSchema, def.OutputSchema, def.Annotations = sent.InputSchema, sent.OutputSchema, sent.Annotations
 		def.Raw = sent.Raw
-		for key, value := range jsonscan.Fields(sent.Raw) {
-			if string(key) == "annotations" && string(value) != "null" {
-				def.RawAnnotations = value
-			}
+		if value := jsonscan.Member(sent.Raw, "annotations"); string(value) != "null" {
+			def.RawAnnotations = value
 		}
 	} else {
 		def.InputSchema, def.OutputSchema, def.Annotations = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema), cloneAnnotations(t.Annotations)

@@ -29,7 +29,7 @@ func requestHeader(method string, params json.RawMessage) http.Header {
 	for key, value := range jsonscan.Fields(params) {
 		switch string(key) {
 		case "_meta":
-			if version = metaProtocolVersion(value); version < mcp.Revision20260728 {
+			if version, _ = jsonscan.String(jsonscan.Member(value, metaVersion)); version < mcp.Revision20260728 {
 				return nil // without a look at the rest, which can be long
 			}
 		case "name":
@@ -53,16 +53,6 @@ func requestHeader(method string, params json.RawMessage) http.Header {
 		h.Set(headerName, paramheader.Encode(string(task)))
 	}
 	return h
-}
-
-func metaProtocolVersion(meta []byte) string {
-	for key, value := range jsonscan.Fields(meta) {
-		if string(key) == metaVersion {
-			version, _ := jsonscan.String(value)
-			return version
-		}
-	}
-	return ""
 }
 
 const (

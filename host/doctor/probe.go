@@ -99,12 +99,10 @@ func (p *probe) heard(result json.RawMessage) {
 	if jsonscan.Valid(result) != nil {
 		return
 	}
-	for key, value := range jsonscan.Fields(result) {
-		if version, ok := jsonscan.String(value); ok && string(key) == "protocolVersion" {
-			p.mu.Lock()
-			p.seen.version = version
-			p.mu.Unlock()
-		}
+	if version, ok := jsonscan.String(jsonscan.Member(result, "protocolVersion")); ok {
+		p.mu.Lock()
+		p.seen.version = version
+		p.mu.Unlock()
 	}
 }
 

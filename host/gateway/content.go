@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -206,7 +207,7 @@ func (r *request) noResource(address string) *mcp.JSONRPCError {
 // withAddresses puts addresses in the place of a server's URIs: of the one that was read, that by which the client did.
 func withAddresses(result json.RawMessage, server, read, address string) json.RawMessage {
 	var contents []json.RawMessage
-	for item := range jsonscan.Elements(message.Member(result, "contents")) {
+	for item := range jsonscan.Elements(jsonscan.Member(result, "contents")) {
 		if uri, ok := message.Text(item, "uri"); ok {
 			its := address
 			if uri != read {
@@ -220,7 +221,7 @@ func withAddresses(result json.RawMessage, server, read, address string) json.Ra
 		return result
 	}
 	list := listing.Join("contents", contents, "", len(result))
-	return message.WithMember(result, "contents", message.Member(list, "contents"))
+	return message.WithMember(result, "contents", jsonscan.Member(list, "contents"))
 }
 
 // requestError is the answer to a request that failed otherwise than by the server's own error.
@@ -336,7 +337,7 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 	var err error
 	if v.server != "" {
 		err = r.withServer(ctx, func(ctx context.Context, c *mcp.Client) (err error) {
-			result, err = c.Request(ctx, r.method, message.WithoutMeta(r.params.All), &mcp.RequestOptions{Meta: r.meta()})
+			result, err = c.Request(ctx, r.method, canonjson.Without(r.params.All, "_meta"), &mcp.RequestOptions{Meta: r.meta()})
 			return err
 		})
 	} else {

@@ -262,7 +262,7 @@ func (x *exchange) take(body []byte) {
 	m, ok := x.scan(body)
 	switch {
 	case !ok:
-	case message.Member(m.Params, "_meta", protocol.MetaVersion) != nil || x.r.Header.Get(headerRevision) >= protocol.Revision20260728:
+	case jsonscan.Member(m.Params, "_meta", protocol.MetaVersion) != nil || x.r.Header.Get(headerRevision) >= protocol.Revision20260728:
 		x.postModern(&m)
 	case m.Method == protocol.Initialize && !m.IsResponse():
 		x.initialize(&m)
@@ -413,8 +413,8 @@ func (v shown) newPeer(caller *access.Caller, params json.RawMessage) *peer {
 	}
 	return &peer{
 		shown: v, caller: caller, revision: revision,
-		client: implementationOf(message.Member(params, "clientInfo")),
-		can:    abilitiesOf(message.Member(params, "capabilities")),
+		client: implementationOf(jsonscan.Member(params, "clientInfo")),
+		can:    abilitiesOf(jsonscan.Member(params, "capabilities")),
 	}
 }
 

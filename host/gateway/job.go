@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -186,7 +187,7 @@ func (j *job) attach(r *request) {
 
 // waitsLocked says which request waits for the job.
 func (j *job) waitsLocked(r *request) {
-	j.out, j.token, j.reported, j.beats, j.silent = r.out, message.Member(r.params.Meta, "progressToken"), 0, 0, time.Now()
+	j.out, j.token, j.reported, j.beats, j.silent = r.out, jsonscan.Member(r.params.Meta, "progressToken"), 0, 0, time.Now()
 	if !message.ValidID(j.token) {
 		j.token = nil
 	}
@@ -315,7 +316,7 @@ func (j *job) requestsLocked() map[string]any {
 // answerLocked takes the responses of a client of revision 2026-07-28. Those to no open question are ignored.
 func (j *job) answerLocked(responses json.RawMessage) {
 	j.questions = slices.DeleteFunc(j.questions, func(q *question) bool {
-		a := message.Member(responses, q.id)
+		a := jsonscan.Member(responses, q.id)
 		if q.sent = false; a != nil { // else it is asked again
 			q.answer <- answer{result: a}
 		}

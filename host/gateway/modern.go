@@ -37,7 +37,7 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		x.fail(http.StatusBadRequest, m.ID, failed)
 	case listens && !x.accepts(typeEvents):
 		writeText(x.w, http.StatusNotAcceptable, "accept text/event-stream")
-	case listens && !message.IsObject(message.Member(m.Params, "notifications")):
+	case listens && !message.IsObject(jsonscan.Member(m.Params, "notifications")):
 		x.fail(http.StatusBadRequest, r.id, message.InvalidParams("params.notifications is missing"))
 	case listens:
 		x.respond(r.out, r)
@@ -89,7 +89,7 @@ func (v shown) modernRequest(caller *access.Caller, m *jsonscan.Message, asked s
 		return r, message.InvalidParams("%s in params._meta is not an object", protocol.MetaClient)
 	}
 	p.can, p.client = abilitiesOf(capabilities), implementationOf(client)
-	p.can.tasks = message.IsObject(message.Member(capabilities, "extensions", protocol.ExtensionTasks))
+	p.can.tasks = message.IsObject(jsonscan.Member(capabilities, "extensions", protocol.ExtensionTasks))
 	p.choose(asked)
 	return r, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -55,16 +56,16 @@ type abilities struct{ form, url, sampling, samplingTools, roots, tasks, apps bo
 // abilitiesOf reads the capabilities of a client.
 func abilitiesOf(caps json.RawMessage) abilities {
 	var a abilities
-	if elicitation := message.Member(caps, "elicitation"); message.IsObject(elicitation) {
-		a.url = message.Member(elicitation, "url") != nil
-		a.form = message.Member(elicitation, "form") != nil || !a.url // before there were two, it meant forms
+	if elicitation := jsonscan.Member(caps, "elicitation"); message.IsObject(elicitation) {
+		a.url = jsonscan.Member(elicitation, "url") != nil
+		a.form = jsonscan.Member(elicitation, "form") != nil || !a.url // before there were two, it meant forms
 	}
-	if sampling := message.Member(caps, "sampling"); message.IsObject(sampling) {
+	if sampling := jsonscan.Member(caps, "sampling"); message.IsObject(sampling) {
 		a.sampling = true
-		a.samplingTools = message.Member(sampling, "tools") != nil
+		a.samplingTools = jsonscan.Member(sampling, "tools") != nil
 	}
-	a.roots = message.IsObject(message.Member(caps, "roots"))
-	a.apps = message.IsObject(message.Member(caps, "extensions", protocol.ExtensionApps))
+	a.roots = message.IsObject(jsonscan.Member(caps, "roots"))
+	a.apps = message.IsObject(jsonscan.Member(caps, "extensions", protocol.ExtensionApps))
 	return a
 }
 
@@ -79,7 +80,7 @@ func (a abilities) lacks(method string, params json.RawMessage) (what string, ca
 		return "elicitation", map[string]any{"elicitation": map[string]any{"form": struct{}{}}}
 	case method == protocol.Sample && !a.sampling:
 		return "sampling", map[string]any{"sampling": struct{}{}}
-	case method == protocol.Sample && !a.samplingTools && len(message.Member(params, "tools")) > len("[]"):
+	case method == protocol.Sample && !a.samplingTools && len(jsonscan.Member(params, "tools")) > len("[]"):
 		return "sampling with tools", map[string]any{"sampling": map[string]any{"tools": struct{}{}}}
 	case method == protocol.ListRoots && !a.roots:
 		return "roots", map[string]any{"roots": struct{}{}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -92,7 +93,7 @@ func emptyResult() json.RawMessage { return json.RawMessage(`{}`) }
 
 // complete2026 says that a result is complete, where revision 2026-07-28 wants that said.
 func (r *request) complete2026(result json.RawMessage) json.RawMessage {
-	if !r.peer.modern() || result == nil || bytes.Contains(result, []byte(`"resultType"`)) && message.Member(result, "resultType") != nil {
+	if !r.peer.modern() || result == nil || bytes.Contains(result, []byte(`"resultType"`)) && jsonscan.Member(result, "resultType") != nil {
 		return result
 	}
 	return message.AddMember(result, "resultType", []byte(`"complete"`))
@@ -101,7 +102,7 @@ func (r *request) complete2026(result json.RawMessage) json.RawMessage {
 // cacheable says how long the result of a list may be kept, in revision 2026-07-28. Lists of users
 // may differ, and change at any time, which a client hears of by a subscription.
 func (r *request) cacheable(result json.RawMessage) json.RawMessage {
-	if result == nil || !r.peer.modern() || message.Member(result, "ttlMs") != nil {
+	if result == nil || !r.peer.modern() || jsonscan.Member(result, "ttlMs") != nil {
 		return result
 	}
 	return message.AddMember(message.AddMember(result, "cacheScope", []byte(`"private"`)), "ttlMs", []byte("1000"))
@@ -112,11 +113,11 @@ func (r *request) meta() mcp.Meta { return passedMeta(r.params.Meta) }
 
 // passed returns parameters with a _meta that passedMeta returns.
 func passed(params json.RawMessage) json.RawMessage {
-	given := message.Member(params, "_meta")
+	given := jsonscan.Member(params, "_meta")
 	if given == nil {
 		return params
 	}
-	params = message.WithoutMeta(params)
+	params = canonjson.Without(params, "_meta")
 	if meta := passedMeta(given); meta != nil {
 		params = message.AddMember(params, "_meta", message.Marshal(meta))
 	}
@@ -148,7 +149,7 @@ func (r *request) input() *mcp.InputRound {
 	}
 	round := &mcp.InputRound{Responses: r.params.Responses, State: r.params.State}
 	caps := map[string]json.RawMessage{}
-	for key, value := range jsonscan.Fields(message.Member(r.params.Meta, protocol.MetaCapabilities)) {
+	for key, value := range jsonscan.Fields(jsonscan.Member(r.params.Meta, protocol.MetaCapabilities)) {
 		switch string(key) {
 		case "elicitation", "sampling", "roots":
 			caps[string(key)] = value
@@ -163,7 +164,7 @@ func (r *request) inputRequired(needs *mcp.InputRequiredError) (json.RawMessage,
 	lacks := map[string]any{}
 	for _, asked := range jsonscan.Fields(needs.Requests) {
 		method, _ := message.Text(asked, "method")
-		_, lack := r.peer.can.lacks(method, message.Member(asked, "params"))
+		_, lack := r.peer.can.lacks(method, jsonscan.Member(asked, "params"))
 		maps.Copy(lacks, lack)
 	}
 	if len(lacks) > 0 {

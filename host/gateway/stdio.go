@@ -160,7 +160,7 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 		}
 		return
 	}
-	modern := message.Member(m.Params, "_meta", protocol.MetaVersion) != nil
+	modern := jsonscan.Member(m.Params, "_meta", protocol.MetaVersion) != nil
 	switch {
 	case m.IsResponse() || m.ID == nil:
 		if c.noted(&m); c.session != nil {

@@ -140,11 +140,11 @@ type listener struct {
 // subscriptions serves subscriptions/listen: the stream of the request has what the client wants to
 // hear, until ctx ends or the gateway shuts down. It returns the answer.
 func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
-	wanted := message.Member(r.params.All, "notifications")
+	wanted := jsonscan.Member(r.params.All, "notifications")
 	if !message.IsObject(wanted) {
 		return nil, message.InvalidParams("params.notifications is missing")
 	}
-	if message.Member(wanted, "taskIds") != nil && !r.peer.can.tasks {
+	if jsonscan.Member(wanted, "taskIds") != nil && !r.peer.can.tasks {
 		return nil, lacksTasks()
 	}
 	g, v := r.gateway, r.peer.shown
@@ -152,14 +152,14 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 	l := &listener{peer: r.peer, id: r.id, lists: map[string]bool{}, out: r.out}
 	allowed := map[string]any{}
 	for key, offered := range map[string]bool{"toolsListChanged": true, "promptsListChanged": has.Prompts.Listed, "resourcesListChanged": has.Resources.Listed} {
-		if offered && string(message.Member(wanted, key)) == "true" {
+		if offered && string(jsonscan.Member(wanted, key)) == "true" {
 			l.lists[key], allowed[key] = true, true
 		}
 	}
 	var uris []string
 	tried := 0
 	if has.Resources.Subscribe {
-		for item := range jsonscan.Elements(message.Member(wanted, "resourceSubscriptions")) {
+		for item := range jsonscan.Elements(jsonscan.Member(wanted, "resourceSubscriptions")) {
 			address, _ := jsonscan.String(item)
 			if tried++; tried > maxSubscribed {
 				break

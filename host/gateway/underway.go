@@ -82,7 +82,7 @@ func (u *underWay) noted(m *jsonscan.Message) {
 		return
 	}
 	u.busy.Lock()
-	r := u.byID[string(message.Member(m.Params, "requestId"))]
+	r := u.byID[string(jsonscan.Member(m.Params, "requestId"))]
 	u.busy.Unlock()
 	if r != nil {
 		r.withdraw()

@@ -152,12 +152,7 @@ func (t *Table) Progress(params []byte) bool {
 // tokenOf returns the token of a progress notification, given its params; 0 if it
 // is none of a client that counts its tokens.
 func tokenOf(params []byte) int64 {
-	token := int64(0)
-	for key, value := range jsonscan.Fields(params) {
-		if string(key) == "progressToken" {
-			token, _ = number(value)
-		}
-	}
+	token, _ := number(jsonscan.Member(params, "progressToken"))
 	return token
 }
 

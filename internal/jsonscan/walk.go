@@ -16,6 +16,21 @@ func Fields(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// Member goes down into an object as Fields does, and returns nil if there is no such member.
+func Member(object []byte, path ...string) []byte {
+	for _, name := range path {
+		var found []byte
+		for key, value := range Fields(object) {
+			if string(key) == name {
+				found = value
+				break
+			}
+		}
+		object = found
+	}
+	return object
+}
+
 // Elements yields the raw elements of array, which must have passed [Scan] or
 // [Valid]. It yields nothing if array is another kind of value.
 func Elements(array []byte) iter.Seq[[]byte] {

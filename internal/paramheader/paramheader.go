@@ -125,24 +125,11 @@ func Fields(headers []Header, args json.RawMessage) map[string]string {
 	}
 	fields := make(map[string]string, len(headers))
 	for _, h := range headers {
-		value := []byte(args)
-		for _, name := range h.Path {
-			value = fieldOf(value, name)
-		}
-		if text, ok := plainValue(value); ok {
+		if text, ok := plainValue(jsonscan.Member(args, h.Path...)); ok {
 			fields[h.Field] = text
 		}
 	}
 	return fields
-}
-
-func fieldOf(object []byte, name string) []byte {
-	for key, value := range jsonscan.Fields(object) {
-		if string(key) == name {
-			return value
-		}
-	}
-	return nil
 }
 
 // plainValue writes a simple value as a header field does: a string without

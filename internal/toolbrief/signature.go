@@ -298,13 +298,7 @@ func (s *signer) pointedAt(ref []byte) []byte {
 			return nil
 		}
 		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		var next []byte
-		for key, value := range jsonscan.Fields(at) {
-			if string(key) == token {
-				next = value
-			}
-		}
-		if at = next; at == nil {
+		if at = jsonscan.Member(at, token); at == nil {
 			return nil
 		}
 	}

@@ -220,6 +220,7 @@ func (p *ledgerParser) mark(decided, print bool) (*mark, error) {
 		}
 		return err
 	})
+	name, _ := jsonscan.String(jsonscan.Member(m.surface, "name"))
 	switch {
 	case err != nil:
 		return nil, err
@@ -237,19 +238,8 @@ func (p *ledgerParser) mark(decided, print bool) (*mark, error) {
 		return nil, p.fail(start, `"hash" or "surface" is missing; %s`, restoreCure)
 	case hashOf(m.surface) != m.hash:
 		return nil, p.fail(hashAt, "the hash is not that of the surface: one of them was edited by hand; %s", restoreCure)
-	case p.tool != "" && nameIn(m.surface) != p.tool:
+	case p.tool != "" && name != p.tool:
 		return nil, p.fail(start, "the surface is that of another tool; %s", restoreCure)
 	}
 	return m, nil
-}
-
-// nameIn returns the name of the tool that a surface is of.
-func nameIn(surface []byte) string {
-	for key, value := range jsonscan.Fields(surface) {
-		if string(key) == "name" {
-			name, _ := jsonscan.String(value)
-			return name
-		}
-	}
-	return ""
 }

@@ -109,13 +109,7 @@ func (t *TokenRequest) request(ctx context.Context, k *keyring, at *target) (*gu
 func valueAt(document []byte, path []string) []byte {
 	value := document
 	for _, step := range path {
-		var next []byte
-		for key, member := range jsonscan.Fields(value) {
-			if string(key) == step {
-				next = member
-			}
-		}
-		i := 0
+		next, i := jsonscan.Member(value, step), 0
 		for element := range jsonscan.Elements(value) {
 			if strconv.Itoa(i) == step {
 				next = element

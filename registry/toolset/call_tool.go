@@ -120,12 +120,8 @@ func (t *relay) takes(name string, members []string) bool {
 		return false
 	}
 	parameters := map[string]bool{}
-	for key, value := range jsonscan.Fields(def.InputSchema) {
-		if string(key) == "properties" {
-			for parameter := range jsonscan.Fields(value) {
-				parameters[string(parameter)] = true
-			}
-		}
+	for parameter := range jsonscan.Fields(jsonscan.Member(def.InputSchema, "properties")) {
+		parameters[string(parameter)] = true
 	}
 	return !parameters["name"] && !parameters["arguments"] &&
 		!slices.ContainsFunc(members, func(m string) bool { return !parameters[m] })

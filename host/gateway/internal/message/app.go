@@ -1,10 +1,14 @@
 package message
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
 
 // WithPage returns a tool with another URI of its page, as MCP Apps and others name it.
 func WithPage(tool json.RawMessage, address func(uri string) string) json.RawMessage {
-	meta := Member(tool, "_meta")
+	meta := jsonscan.Member(tool, "_meta")
 	if meta == nil {
 		return tool
 	}
@@ -15,7 +19,7 @@ func WithPage(tool json.RawMessage, address func(uri string) string) json.RawMes
 		return in
 	}
 	meta = at(at(meta, "ui/resourceUri"), "openai/outputTemplate")
-	if ui := Member(meta, "ui"); ui != nil {
+	if ui := jsonscan.Member(meta, "ui"); ui != nil {
 		meta = WithMember(meta, "ui", at(ui, "resourceUri"))
 	}
 	return WithMember(tool, "_meta", meta)

@@ -25,8 +25,8 @@ func AsSaid(ctx context.Context) (context.Context, func(item any) json.RawMessag
 // FirstCompletions cuts off the values beyond those that the protocol allows: clients that validate refuse all.
 func FirstCompletions(result json.RawMessage) json.RawMessage {
 	const most = 100
-	completion := Member(result, "completion")
-	values := slices.Collect(jsonscan.Elements(Member(completion, "values")))
+	completion := jsonscan.Member(result, "completion")
+	values := slices.Collect(jsonscan.Elements(jsonscan.Member(completion, "values")))
 	if len(values) <= most {
 		return result
 	}

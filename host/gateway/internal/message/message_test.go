@@ -48,9 +48,6 @@ func TestObject(t *testing.T) {
 		{"with a member of an empty list", one(message.AddMember), ` [ ] `, `{"k":1}`},
 		{"with new meta", one(message.WithMeta), `{"a":1}`, `{"_meta":{"k":1},"a":1}`},
 		{"with meta", one(message.WithMeta), `{"_meta":{"x":2},"a":1}`, `{"_meta":{"k":1,"x":2},"a":1}`},
-		{"without meta", message.WithoutMeta, `{"a": 1.0,"_meta":{"x":2},"b":2}`, `{"a":1.0,"b":2}`},
-		{"without the only member", message.WithoutMeta, `{"_meta":{}}`, `{}`},
-		{"without meta that is not there", message.WithoutMeta, `{"a": 1}`, `{"a": 1}`},
 	} {
 		assert.Equal(t, string(c.change(json.RawMessage(c.object))), c.want, "%s", c.name)
 	}

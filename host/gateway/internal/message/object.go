@@ -10,7 +10,7 @@ import (
 
 // WithMeta returns an object, such as a result, with a member in its _meta.
 func WithMeta(result json.RawMessage, key string, value []byte) json.RawMessage {
-	meta := Member(result, "_meta")
+	meta := jsonscan.Member(result, "_meta")
 	if !IsObject(meta) {
 		meta = json.RawMessage(`{}`)
 	}
@@ -73,48 +73,9 @@ func Marshal(v any) json.RawMessage {
 	return json.RawMessage(strings.TrimSuffix(out.String(), "\n"))
 }
 
-// WithoutMeta returns params without what is between the client and the gateway.
-func WithoutMeta(params json.RawMessage) json.RawMessage {
-	if Member(params, "_meta") == nil {
-		return params
-	}
-	var out []byte
-	for key, value := range jsonscan.Fields(params) {
-		if string(key) == "_meta" {
-			continue
-		}
-		out = append(out, ',')
-		out = append(append(append(out, Quoted(string(key))...), ':'), value...)
-	}
-	if out == nil {
-		return json.RawMessage(`{}`)
-	}
-	out[0] = '{'
-	return append(out, '}')
-}
-
-// Member returns a member of an object, or nil.
-func Member(object json.RawMessage, path ...string) json.RawMessage {
-	for _, key := range path {
-		if len(object) == 0 {
-			return nil
-		}
-		walk := jsonscan.Walk(object)
-		var found json.RawMessage
-		for k := range walk.Members() {
-			if string(k) == key {
-				found = walk.Value()
-				break // no key is there twice
-			}
-		}
-		object = found
-	}
-	return object
-}
-
 // Text returns a member that is a string.
 func Text(object json.RawMessage, path ...string) (string, bool) {
-	return jsonscan.String(Member(object, path...))
+	return jsonscan.String(jsonscan.Member(object, path...))
 }
 
 // IsObject reports whether a value that was scanned is an object, or the empty list that PHP writes for an empty one.

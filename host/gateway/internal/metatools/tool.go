@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -41,7 +42,7 @@ func JSON(d *registry.Definition, name string) json.RawMessage {
 
 // Mark returns a tool with a member in its _meta, unless that has one of the name.
 func Mark(tool json.RawMessage, key string, value []byte) json.RawMessage {
-	if message.Member(tool, "_meta", key) != nil {
+	if jsonscan.Member(tool, "_meta", key) != nil {
 		return tool
 	}
 	return message.WithMeta(tool, key, value)
