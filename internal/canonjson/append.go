@@ -28,25 +28,6 @@ func Same(a, b []byte) bool {
 	return bytes.Equal(x, y)
 }
 
-// Without returns an object that was checked without one of its members, in compact form if it had it. The values of the
-// others keep their bytes.
-func Without(object []byte, member string) []byte {
-	if jsonscan.Member(object, member) == nil {
-		return object
-	}
-	out := []byte{'{'}
-	for key, value := range jsonscan.Fields(object) {
-		if string(key) == member {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(AppendString(out, string(key)), ':'), value...)
-	}
-	return append(out, '}')
-}
-
 // AppendChecked is [Append] for data that is a part of what passed
 // [jsonscan.ValidHalves]. It panics or writes nonsense if it is not.
 func AppendChecked(dst, data []byte) []byte {

@@ -101,14 +101,6 @@ func TestNotCanonical(t *testing.T) {
 	}
 }
 
-func TestWithout(t *testing.T) {
-	for in, want := range map[string]string{
-		`{"a": 1.0,"k":{"x":2},"b\n" : 2}`: `{"a":1.0,"b\n":2}`, `{"k":{}}`: `{}`, `{"a": 1}`: `{"a": 1}`, `[1]`: `[1]`,
-	} {
-		assert.Equal(t, string(Without([]byte(in), "k")), want, "%s", in)
-	}
-}
-
 func TestAppendString(t *testing.T) {
 	for text, want := range map[string]string{
 		"": `""`, "a\"\\\n\x00": `"a\"\\\n\u0000"`, "ä😀\ufffd": "\"ä😀\ufffd\"", "\xff\x80": `"\udcff\udc80"`,
