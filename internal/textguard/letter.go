@@ -14,7 +14,7 @@ func fold(r rune) byte {
 		return byte(r)
 	case r >= 'A' && r <= 'Z':
 		return byte(r) + 'a' - 'A'
-	case r < utf8.RuneSelf:
+	case r < utf8.RuneSelf, r >= 0x2000 && r < 0x2070, r >= 0x2500 && r < 0xa700: // no letter of an alphabet
 		return 0
 	case r >= 0xff21 && r <= 0xff3a: // full width
 		return byte(r-0xff21) + 'a'

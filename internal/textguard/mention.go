@@ -28,10 +28,8 @@ func Mentions(text string) iter.Seq[Mention] {
 				return
 			}
 			at = p.end
-			if named := isKind(p.word) && last.end > 0 && isArticle(before.word) && apart(text, last, p); named {
-				if !yield(Mention{last.word, last.start, last.end, true}) {
-					return
-				}
+			if isKind(p.word) && last.end > 0 && isArticle(before.word) && apart(text, last, p) && !yield(Mention{last.word, last.start, last.end, true}) {
+				return
 			}
 			if (p.formed() || quoted(text, p)) && !p.yield(yield) {
 				return
@@ -125,7 +123,7 @@ func apart(text string, a, b piece) bool {
 }
 
 func isKind(word string) bool {
-	return slices.Contains([]string{"server", "mcp", "server's"}, strings.ToLower(word))
+	return strings.EqualFold(word, "server") || strings.EqualFold(word, "mcp")
 }
 
 func isArticle(word string) bool {

@@ -134,7 +134,7 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
-// There is room for all phrases, and each can be reached.
+// There is room for all phrases and words, and each can be reached.
 func TestPhrases(t *testing.T) {
 	all := phrases().phrases
 	assert.False(t, len(all) > maxPhrases, "%d are more than %d", len(all), maxPhrases)
@@ -144,6 +144,14 @@ func TestPhrases(t *testing.T) {
 		for _, s := range p.steps {
 			assert.True(t, s.class != 0, "%+v: there are such classes", p)
 		}
+	}
+	for _, row := range lexicon() {
+		for word := range strings.FieldsSeq(row.words) {
+			assert.False(t, len(word) > maxWord, "%s is long", word)
+		}
+	}
+	for r, letter := range lookalikes() {
+		assert.Equal(t, fold(r), letter, "%q", r)
 	}
 }
 
