@@ -35,7 +35,7 @@ const (
 	// overlooked.
 	Pattern Token = "pattern"
 	// Invalid: it is not JSON, or no schema of its dialect.
-	Invalid Token = "invalid"
+	Invalid Token = "invalid_schema"
 )
 
 // A SchemaError says why a schema was refused.

@@ -27,18 +27,20 @@ func Modern(raw json.RawMessage) (modernized json.RawMessage, old bool, flaw str
 	if len(raw) > MaxBytes || jsonscan.Valid(raw) != nil {
 		return raw, false, ""
 	}
-	m := modern{cursor: jsonscan.Walk(raw), out: make([]byte, 0, len(raw))}
+	m := modern{cursor: jsonscan.Walk(raw)}
 	m.schema()
 	if !m.old && m.flaw == "" {
 		return raw, false, ""
 	}
+	m = modern{cursor: jsonscan.Walk(raw), out: make([]byte, 0, len(raw))}
+	m.schema()
 	return m.out, m.old, m.flaw
 }
 
 // modern writes a schema in the keywords of today.
 type modern struct {
 	cursor jsonscan.Cursor
-	out    []byte
+	out    []byte // nil: nothing is written, only found out
 	old    bool
 	flaw   string // the first; empty: none
 }
@@ -49,16 +51,22 @@ func (m *modern) schema() {
 	case '{':
 		m.object()
 	case '[':
-		m.out = append(m.out, '[')
+		m.write('[')
 		for i := range m.cursor.Elements() {
 			if i > 0 {
-				m.out = append(m.out, ',')
+				m.write(',')
 			}
 			m.schema()
 		}
-		m.out = append(m.out, ']')
+		m.write(']')
 	default:
-		m.out = append(m.out, m.cursor.Value()...)
+		m.write(m.cursor.Value()...)
+	}
+}
+
+func (m *modern) write(text ...byte) {
+	if m.out != nil {
+		m.out = append(m.out, text...)
 	}
 }
 
@@ -89,58 +97,49 @@ func (m *modern) object() {
 			m.old = true
 			m.cursor.Skip()
 		case kind == 'n' && mayBeAbsent(name):
-			m.absent(name, "null")
+			m.absent(key, "null")
 			m.cursor.Skip()
 		case kind == '[' && (name == "additionalProperties" || holdsSchemas(name)):
-			m.list(begin, name, m.cursor.Value())
+			if value := m.cursor.Value(); isEmptyList(value) {
+				m.absent(key, "[]")
+			} else {
+				m.member(begin, key, value)
+			}
 		case kind == '[' && name == "required":
 			m.names(begin, m.cursor.Value())
 		case name == "$schema" && kind == '"':
-			value := m.cursor.Value()
-			if bytes.Contains(value, []byte("json-schema.org/draft-04/schema")) {
+			if value := m.cursor.Value(); bytes.Contains(value, []byte("json-schema.org/draft-04/schema")) {
 				m.old = true
-				continue
+			} else {
+				m.member(begin, key, value)
 			}
-			m.key(begin, name)
-			m.out = append(m.out, value...)
 		case kind == '{' && holdsSchemas(name):
-			m.key(begin, name)
+			m.member(begin, key, nil)
 			inner := m.open()
 			for key := range m.cursor.Members() {
-				m.key(inner, string(key))
-				m.named(name, string(key))
+				m.member(inner, key, nil)
+				m.named(name, key)
 			}
-			m.out = append(m.out, '}')
-		case (kind == '{' || kind == '[') && !holdsData(name):
-			m.key(begin, name)
-			m.schema()
+			m.write('}')
+		case holdsData(name):
+			m.member(begin, key, m.cursor.Value())
 		default:
-			m.key(begin, name)
-			m.out = append(m.out, m.cursor.Value()...)
+			m.member(begin, key, nil)
+			m.schema()
 		}
 	}
 	m.bound(begin, "inimum", least)
 	m.bound(begin, "aximum", most)
-	m.out = append(m.out, '}')
+	m.write('}')
 }
 
 // absent notes a keyword, or a property, that says nothing.
-func (m *modern) absent(name, written string) {
+func (m *modern) absent(name []byte, written string) {
 	m.flaw = cmp.Or(m.flaw, shorten(fmt.Sprintf("%q is written as %s, and counts as absent", name, written)))
 }
 
-// list writes a keyword that should be no list, unless the list is empty.
-func (m *modern) list(begin int, name string, value []byte) {
-	if isEmptyList(value) {
-		m.absent(name, "[]")
-		return
-	}
-	m.key(begin, name)
-	m.out = append(m.out, value...)
-}
-
 // named writes the schema at the cursor, which a keyword holds by a name.
-func (m *modern) named(keyword, name string) {
+func (m *modern) named(keyword string, name []byte) {
 	kind := m.cursor.Kind()
 	if kind != 'n' && kind != '[' || keyword == "dependencies" {
 		m.schema()
@@ -151,21 +150,23 @@ func (m *modern) named(keyword, name string) {
 		m.absent(name, string(value))
 		value = []byte("{}")
 	}
-	m.out = append(m.out, value...)
+	m.write(value...)
 }
 
 // names writes the list "required", each name once.
 func (m *modern) names(begin int, value []byte) {
-	var once [][]byte
+	once, twice := make([][]byte, 0, 16), false
 	for name := range jsonscan.Elements(value) {
 		if name[0] == '"' && slices.ContainsFunc(once, func(other []byte) bool { return bytes.Equal(other, name) }) {
-			m.flaw = cmp.Or(m.flaw, `a name stands twice in "required", and counts once`)
+			m.flaw, twice = cmp.Or(m.flaw, `a name stands twice in "required", and counts once`), true
 			continue
 		}
 		once = append(once, name)
 	}
-	m.key(begin, "required")
-	m.out = append(append(append(m.out, '['), bytes.Join(once, []byte{','})...), ']')
+	if twice {
+		value = slices.Concat([]byte{'['}, bytes.Join(once, []byte{','}), []byte{']'})
+	}
+	m.member(begin, []byte("required"), value)
 }
 
 func isEmptyList(value []byte) bool {
@@ -190,27 +191,28 @@ func (m *modern) bound(begin int, suffix string, b bound) {
 	switch {
 	case b.value == nil:
 	case b.exclusive:
-		m.key(begin, "exclusiveM"+suffix)
-		m.out = append(m.out, b.value...)
+		m.member(begin, []byte("exclusiveM"+suffix), b.value)
 	default:
-		m.key(begin, "m"+suffix)
-		m.out = append(m.out, b.value...)
+		m.member(begin, []byte("m"+suffix), b.value)
 	}
 }
 
 // open begins an object, and returns where its first member comes.
 func (m *modern) open() int {
-	m.out = append(m.out, '{')
+	m.write('{')
 	return len(m.out)
 }
 
-// key writes the name of a member of the object whose members begin there.
-func (m *modern) key(begin int, name string) {
+// member writes a member of the object whose members begin there. Nil: its value follows.
+func (m *modern) member(begin int, name, value []byte) {
+	if m.out == nil {
+		return
+	}
 	if len(m.out) > begin {
 		m.out = append(m.out, ',')
 	}
-	quoted, _ := json.Marshal(name) // a string always has one
-	m.out = append(append(m.out, quoted...), ':')
+	quoted, _ := json.Marshal(string(name)) // a string always has one
+	m.out = append(append(append(m.out, quoted...), ':'), value...)
 }
 
 // holdsSchemas reports whether the members of a keyword's value are schemas by any name.

@@ -27,7 +27,7 @@ func TestRefused(t *testing.T) {
 			assert.False(t, len(err.Error()) > 3*maxText, "an error of %d bytes is too long", len(err.Error()))
 			checked := assert.As[*SchemaError](t, Check(json.RawMessage(test.schema)), "Check")
 			assert.Equal(t, string(checked.Token), test.token, "the token of Check")
-			if test.token == "invalid" {
+			if test.token == "invalid_schema" {
 				assert.Equal(t, checked.Path, test.path, "the path of Check")
 			}
 		})

@@ -29,8 +29,6 @@ func (s Severity) String() string {
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 const (
-	tokenInvalidSchema = "invalid_schema"
-
 	// What is too much is blocked: 5,000 tools of a server, 32 MiB of them, names of 128 bytes,
 	// and texts of 16 KiB.
 	tokenTooManyTools    = "too_many_tools"

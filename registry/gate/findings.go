@@ -20,28 +20,19 @@ const (
 )
 
 // findings collects what is to be said of a tool: of one token and severity no more than are kept.
-type findings struct {
-	list  []Finding
-	count map[kind]int
-}
-
-// A kind is what two findings have in common.
-type kind struct {
-	token    string
-	severity Severity
-}
+type findings struct{ list []Finding }
 
 // add adds a finding. The place is in text, from start to end.
 func (fs *findings) add(token string, severity Severity, field, text string, start, end int, detail string) {
-	k := kind{token, severity}
-	if fs.count[k] == maxAlike {
-		return
+	alike := 0
+	for _, f := range fs.list {
+		if f.Token == token && f.Severity == severity {
+			alike++
+		}
 	}
-	if fs.count == nil {
-		fs.count = map[kind]int{}
+	if alike < maxAlike {
+		fs.list = append(fs.list, Finding{token, severity, clip(field, maxField), excerpt(text, start, end), detail})
 	}
-	fs.count[k]++
-	fs.list = append(fs.list, Finding{token, severity, clip(field, maxField), excerpt(text, start, end), detail})
 }
 
 // Merge returns the findings of some lists together, the severest first, as many

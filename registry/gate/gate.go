@@ -37,14 +37,15 @@ func Check(tool *ledger.Tool) []Finding {
 		if flaw != "" {
 			found.add(tokenFlawedSchema, Note, s.field, "", 0, 0, flaw)
 		}
-		if err := checkSchema(raw); err != nil {
+		err := checkSchema(raw)
+		if err != nil {
 			severity, detail := Block, err.Detail
 			if s.optional {
 				severity, detail = Warn, detail+"; the tool is listed without it, and its results are not checked"
 			}
-			found.add(tokenOf(err), severity, s.field+err.Path, "", 0, 0, detail)
+			found.add(string(err.Token), severity, s.field+err.Path, "", 0, 0, detail)
 		}
-		if jsonscan.Valid(s.raw) == nil {
+		if err == nil || jsonscan.Valid(s.raw) == nil {
 			t.document(s.field, s.raw)
 		}
 	}
@@ -78,23 +79,11 @@ func UsableOutput(raw json.RawMessage) json.RawMessage {
 
 // checkSchema refuses what could not be compiled later.
 func checkSchema(raw json.RawMessage) *schemagate.SchemaError {
-	err := schemagate.Check(raw)
-	var refused *schemagate.SchemaError
-	switch {
-	case errors.As(err, &refused):
-		return refused
-	case !beginsObject(raw):
+	refused, ok := errors.AsType[*schemagate.SchemaError](schemagate.Check(raw))
+	if !ok && !beginsObject(raw) {
 		return &schemagate.SchemaError{Token: schemagate.Invalid, Detail: "it is not an object"}
 	}
-	return nil
-}
-
-// tokenOf returns the gate's token for a schema that was refused.
-func tokenOf(err *schemagate.SchemaError) string {
-	if err.Token == schemagate.Invalid {
-		return tokenInvalidSchema
-	}
-	return string(err.Token)
+	return refused
 }
 
 // Admit holds all the tools of a server against the limits on their number and

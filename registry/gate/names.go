@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -39,11 +40,7 @@ func (found *findings) name(name string) {
 }
 
 func isOdd(r rune) bool {
-	switch {
-	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r == '.':
-		return false
-	}
-	return true
+	return r >= utf8.RuneSelf || r != '_' && r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
 // Lookalikes returns a finding for each tool of a server whose name looks like that of

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -91,7 +92,7 @@ func repeated(text string) (start, end, times int) {
 
 // hidden finds the characters that people do not see, or that were lost.
 func (found *findings) hidden(path []byte, text string) {
-	if at := strings.IndexRune(text, utf8.RuneError); at >= 0 && utf8.ValidString(text) {
+	if at := strings.Index(text, "\ufffd"); at >= 0 && utf8.ValidString(text) {
 		found.add(tokenBrokenText, Note, string(path), text, at, at+1, "a character of it could not be read")
 	}
 	for _, s := range textguard.Hidden(text) {
@@ -205,19 +206,9 @@ func appendToken(path, token []byte) []byte {
 	if len(path) >= maxPath {
 		return path
 	}
-	path = append(path, '/')
-	for _, c := range token {
-		if len(path) >= maxPath {
-			break
-		}
-		switch c {
-		case '~':
-			path = append(path, "~0"...)
-		case '/':
-			path = append(path, "~1"...)
-		default:
-			path = append(path, c)
-		}
+	token = token[:min(len(token), maxPath)]
+	if bytes.ContainsAny(token, "~/") {
+		token = []byte(strings.NewReplacer("~", "~0", "/", "~1").Replace(string(token)))
 	}
-	return path
+	return append(append(path, '/'), token...)
 }
