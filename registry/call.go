@@ -198,7 +198,12 @@ func (r *Registry) run(ctx context.Context, e *entry, args json.RawMessage, forw
 // pass passes a call on to its tool, if that is still listed and, if it was approved, is
 // what it was then. An approver or middleware may have taken hours.
 func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage, forward bool) (*mcp.CallToolResult, error) {
-	s, now, err := r.seek(ctx, e.def.Name, func(s *Snapshot) *entry { return s.find(e.def.Name) })
+	s, now, err := r.seek(ctx, e.def.Name, func(s *Snapshot) *entry {
+		if e.offer.placed.Load() == e { // it is in place still
+			return e
+		}
+		return s.find(e.def.Name)
+	})
 	switch {
 	case err != nil:
 		return nil, err

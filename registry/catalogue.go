@@ -52,9 +52,8 @@ func (c *catalogue) set(name string, s *offering) {
 // withdraw has the entries of offers be taken out by the next place.
 func (c *catalogue) withdraw(offers ...*offer) {
 	for _, o := range offers {
-		if o.placed != nil {
-			c.gone = append(c.gone, o.placed)
-			o.placed = nil
+		if e := o.placed.Swap(nil); e != nil {
+			c.gone = append(c.gone, e)
 		}
 	}
 }
@@ -73,7 +72,7 @@ func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, g
 	}
 	var fresh []*entry
 	for _, o := range offers {
-		if change := c.judge(o); o.placed == nil || !o.placed.change.Same(change) {
+		if change := c.judge(o); o.placed.Load() == nil || !o.placed.Load().change.Same(change) {
 			fresh = append(fresh, o.place(change))
 			c.withdraw(o)
 		}
@@ -152,7 +151,7 @@ func merge(kept, fresh []*entry) (entries []*entry, refused []refusal) {
 			refused = append(refused, refusal{e.offer, holder.offer})
 			continue
 		}
-		e.offer.placed = e
+		e.offer.placed.Store(e)
 		entries = append(entries, e)
 	}
 	return append(entries, kept...), refused

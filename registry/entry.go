@@ -74,7 +74,7 @@ func (e *entry) busy(ctx context.Context, args json.RawMessage) error {
 type offer struct {
 	entry                          // as offered
 	derived bool                   // the registry's scheme makes its name
-	placed  *entry                 // its entry in the newest snapshot; nil: none. Guarded by Registry.mu.
+	placed  atomic.Pointer[entry]  // its entry in the newest snapshot; nil: none. Registry.mu guards changes.
 	subject atomic.Pointer[string] // of approvals; nil: not made yet
 }
 

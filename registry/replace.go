@@ -312,7 +312,7 @@ func (d *Diff) compare(before, after []*entry) (differs bool) {
 func (d *Diff) finish(s *offering) {
 	if s != nil {
 		for _, o := range s.offers {
-			if e := o.placed; e != nil && e.change != nil {
+			if e := o.placed.Load(); e != nil && e.change != nil {
 				d.Quarantined = append(d.Quarantined, Quarantined{Tool: e.def, Change: e.change})
 			}
 		}
