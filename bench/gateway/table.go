@@ -51,7 +51,7 @@ caller. The server uses no SDK and answers from bytes made beforehand; the clien
 library's, so a direct call holds all of its work, and a call through the gateway that of the
 gateway's client too. Direct calls and those through the gateway alternate. A large message is
 received and sent once more on a hop, which is about what a direct call is; what the hop adds to
-that is one validating scan of an answer and three of arguments.
+that is one validating scan of an answer and one of arguments.
 
 `)
 	if t.peer != "" {
