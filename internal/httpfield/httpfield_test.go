@@ -1,7 +1,10 @@
 package httpfield
 
 import (
+	"net/http"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -26,4 +29,18 @@ func TestValidValue(t *testing.T) {
 	} {
 		assert.Equal(t, ValidValue(value), want, "%q", value)
 	}
+}
+
+// A wait is a number of seconds or a date; what is neither, or lies in the past, asks for no wait.
+func TestRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		date := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
+		for value, want := range map[string]time.Duration{
+			"7": 7 * time.Second, "0": 0, "2147483647": 2147483647 * time.Second,
+			date(90 * time.Second): 90 * time.Second, date(-time.Hour): 0,
+			"": 0, "-1": 0, "+1": 0, "1.5": 0, "2147483648": 0, "99999999999999999999": 0, "soon": 0,
+		} {
+			assert.Equal(t, RetryAfter(http.Header{"Retry-After": {value}}), want, "%q", value)
+		}
+	})
 }
