@@ -259,12 +259,10 @@ func (r *request) listContent(ctx context.Context, some bool) (json.RawMessage, 
 	kind := map[string]string{protocol.ListResources: "resources", protocol.ListTemplates: "resourceTemplates", protocol.ListPrompts: "prompts"}[r.method]
 	var items []json.RawMessage
 	var err error
-	switch {
-	case !some:
-	case r.peer.view.server != "":
-		items, err = r.listOne(ctx)
-	default:
+	if some && r.peer.view.server == "" {
 		items = r.listAll(ctx)
+	} else if some {
+		items, err = r.listOne(ctx)
 	}
 	if err != nil {
 		return nil, requestError(err)

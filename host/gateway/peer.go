@@ -55,17 +55,14 @@ type abilities struct{ form, url, sampling, samplingTools, roots, tasks, apps bo
 
 // abilitiesOf reads the capabilities of a client.
 func abilitiesOf(caps json.RawMessage) abilities {
-	var a abilities
-	if elicitation := jsonscan.Member(caps, "elicitation"); message.IsObject(elicitation) {
-		a.url = jsonscan.Member(elicitation, "url") != nil
-		a.form = jsonscan.Member(elicitation, "form") != nil || !a.url // before there were two, it meant forms
+	elicitation, sampling := jsonscan.Member(caps, "elicitation"), jsonscan.Member(caps, "sampling")
+	a := abilities{
+		url:      jsonscan.Member(elicitation, "url") != nil,
+		sampling: message.IsObject(sampling), samplingTools: jsonscan.Member(sampling, "tools") != nil,
+		roots: message.IsObject(jsonscan.Member(caps, "roots")), apps: message.IsObject(jsonscan.Member(caps, "extensions", protocol.ExtensionApps)),
 	}
-	if sampling := jsonscan.Member(caps, "sampling"); message.IsObject(sampling) {
-		a.sampling = true
-		a.samplingTools = jsonscan.Member(sampling, "tools") != nil
-	}
-	a.roots = message.IsObject(jsonscan.Member(caps, "roots"))
-	a.apps = message.IsObject(jsonscan.Member(caps, "extensions", protocol.ExtensionApps))
+	// Before there were two forms of elicitation, it meant forms.
+	a.form = message.IsObject(elicitation) && (jsonscan.Member(elicitation, "form") != nil || !a.url)
 	return a
 }
 
