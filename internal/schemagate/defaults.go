@@ -88,8 +88,11 @@ func defaultOf(s *jsonschema.Schema) *any {
 // complete returns a value that is checked JSON with the defaults that it lacks, as its
 // last members, or the value itself.
 func (p *parts) complete(value []byte) []byte {
+	if len(p.defaults) == 0 {
+		return value
+	}
 	c := jsonscan.Walk(value)
-	if len(p.defaults) == 0 || c.Kind() != '{' {
+	if c.Kind() != '{' {
 		return value
 	}
 	there, end := map[string]bool{}, c.Pos()+1

@@ -11,6 +11,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
+// mostDigits is how many digits an int64 holds, whatever they are.
+const mostDigits = 18
+
 // A simpleSchema uses only keywords that can be checked in one pass over the JSON, as
 // most schemas of tools do. A value that it accepts fits; the validator has to judge any other, and finds the words for what is wrong.
 type simpleSchema struct {
@@ -21,6 +24,7 @@ type simpleSchema struct {
 	members  map[string]simpleMember
 	required int           // how many of the members are
 	rest     *simpleSchema // for other members; nil: the validator judges
+	open     bool          // to all objects
 	elements *simpleSchema // nil: the validator judges
 }
 
@@ -31,7 +35,7 @@ type simpleMember struct {
 
 // anySchema returns the schema that accepts everything, but for long numbers.
 func anySchema() *simpleSchema {
-	s := &simpleSchema{kinds: anything}
+	s := &simpleSchema{kinds: anything, open: true}
 	s.rest, s.elements = s, s
 	return s
 }
@@ -56,6 +60,7 @@ func (p *parts) newSimple(s *jsonschema.Schema) *simpleSchema {
 		return nil
 	}
 	p.addMembers(out, s)
+	out.open = out.kinds&object != 0 && out.rest == p.any && len(out.members) == 0
 	return out
 }
 
@@ -136,7 +141,26 @@ func (s *simpleSchema) fits(value []byte) bool {
 		return false
 	}
 	c := jsonscan.Walk(value)
-	return s.accepts(&c)
+	return s.open && c.Kind() == '{' && hasShortNumbers(value) || s.accepts(&c)
+}
+
+// hasShortNumbers reports whether checked JSON has no number with an exponent or more than mostDigits. It takes texts
+// for numbers where they look so.
+func hasShortNumbers(value []byte) bool {
+	digits := 0
+	for _, c := range value {
+		if c-'0' <= 9 {
+			digits++
+		} else if digits > 0 {
+			if digits > mostDigits || c == 'e' || c == 'E' {
+				return false
+			}
+			if c != '.' {
+				digits = 0
+			}
+		}
+	}
+	return true
 }
 
 // accepts is fits for the value at the cursor, which is behind it afterwards if it fits.
@@ -191,9 +215,8 @@ func (s *simpleSchema) acceptsText(quoted []byte) bool {
 
 // acceptsNumber leaves all to the validator that is not a number of a few digits.
 func (s *simpleSchema) acceptsNumber(number []byte) bool {
-	const most = 18 // digits that an int64 holds
 	switch {
-	case len(number) > most:
+	case len(number) > mostDigits:
 		return false
 	case bytes.ContainsAny(number, ".eE"):
 		return s.kinds&fraction != 0 && s.least == nil && s.most == nil && digits(json.Number(number)) <= MaxDigits

@@ -37,7 +37,7 @@ func TestSimpleAgreesWithTheValidator(t *testing.T) {
 	var schema, value func(depth int) string
 	schema = func(depth int) string {
 		if depth == 0 {
-			return one(`{}`, `true`, `{"type":"string"}`, `{"type":["integer","null"]}`, `{"type":"number"}`, `{"type":"boolean","default":true}`,
+			return one(`{}`, `true`, `{"type":"object"}`, `{"type":"string"}`, `{"type":["integer","null"]}`, `{"type":"number"}`, `{"type":"boolean","default":true}`,
 				`{"enum":["a","é"]}`, `{"const":"a"}`, `{"type":"string","minLength":1,"maxLength":2}`, `{"type":"integer","minimum":-1,"maximum":7,"default":3}`,
 				`{"minimum":0.5}`, `{"enum":[1,"a"]}`, `{"pattern":"^a"}`, `{"type":"string","format":"uri","title":"t"}`, `false`)
 		}
