@@ -236,8 +236,10 @@ func isObject(data json.RawMessage) bool {
 
 // firstByte returns the first byte of data that is not JSON white space, or 0.
 func firstByte(data []byte) byte {
-	if data = bytes.TrimLeft(data, " \t\r\n"); len(data) > 0 {
-		return data[0]
+	for _, c := range data {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c
+		}
 	}
 	return 0
 }
