@@ -39,6 +39,7 @@ func TestDecisionsAreTakenBack(t *testing.T) {
 	p.button(".toast", "proposed: denied.", "Undo")
 	p.awaitText("proposed: it waits again.")
 	p.button(".card", "proposed", "Deny")
+	p.awaitText("No server waits to be allowed.")
 	p.open("/launches")
 	p.Click("details.card summary")
 	p.accessible("a launch that was denied")
