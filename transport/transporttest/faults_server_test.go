@@ -156,7 +156,7 @@ func (v *victim) handshake(id, method string) string {
 	}
 	switch {
 	case method == "initialize" && v.revision() == mcp.Revision20251125:
-		return answer(id, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{`+listens+`}},"serverInfo":{"name":"victim","version":"1"}}`)
+		return answer(id, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"victim","version":"1"}}`)
 	case method == "server/discover" && v.revision() == mcp.Revision20260728:
 		return answer(id, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{`+listens+`}},`+
 			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"victim","version":"1"}}}`)
