@@ -130,7 +130,10 @@ func NewRoundTripper() *http.Transport {
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, network, address)
-			return wholeConn{conn}, err
+			if err != nil {
+				return nil, err
+			}
+			return wholeConn{conn}, nil
 		},
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: deadPeer / 2, PingTimeout: deadPeer / 2},
 		ForceAttemptHTTP2:      true,
@@ -149,7 +152,7 @@ type wholeConn struct{ net.Conn }
 // ReadFrom implements io.ReaderFrom, for the standard transport.
 func (c wholeConn) ReadFrom(r io.Reader) (int64, error) {
 	if l, ok := r.(*io.LimitedReader); ok {
-		if body, ok := l.R.(*body); ok && int64(body.Len()) <= l.N {
+		if body, ok := l.R.(*body); ok && int64(body.Len()) <= l.N && body.fate.begin() {
 			r = &body.Reader
 		}
 	}

@@ -122,9 +122,13 @@ func (r *repeat) Read(p []byte) (n int, err error) {
 type chunks struct {
 	data []byte
 	size int
+	idle bool // nothing came by the last read
 }
 
 func (c *chunks) Read(p []byte) (int, error) {
+	if c.idle = !c.idle; c.idle {
+		return 0, nil
+	}
 	if len(c.data) == 0 {
 		return 0, io.EOF
 	}
@@ -176,12 +180,12 @@ func FuzzEvents(f *testing.F) {
 		want := parseEvents(string(data))
 		parts := int(size)%13 + 1
 		for _, size := range []int{parts, len(data) + 1} {
-			got, err := readEvents(&chunks{data, size}, 1<<30)
+			got, err := readEvents(&chunks{data: data, size: size}, 1<<30)
 			assert.Equal(t, err, io.EOF, "reads of %d", size)
 			assert.Equal(t, got, want, "%q in reads of %d", data, size)
 		}
 		whole, wholeErr := readEvents(bytes.NewReader(data), 64) // a limit that some exceed
-		got, err := readEvents(&chunks{data, parts}, 64)
+		got, err := readEvents(&chunks{data: data, size: parts}, 64)
 		assert.Equal(t, got, whole, "%q in reads of %d, with a limit", data, parts)
 		assert.Equal(t, fmt.Sprint(err), fmt.Sprint(wholeErr), "%q in reads of %d, with a limit", data, parts)
 	})

@@ -171,7 +171,7 @@ func (c *httpConn) keepInitialized(params, result json.RawMessage) {
 			for key := range jsonscan.Fields(value) {
 				declares = declares && slices.Contains([]string{"tools", "prompts", "resources", "completions"}, string(key))
 			}
-			c.silent.Store(declares && !bytes.Contains(value, []byte("true")) && bytes.Contains(params, []byte(`"capabilities":{}`)))
+			c.silent.Store(declares && !bytes.Contains(value, []byte("true")) && string(jsonscan.Member(params, "capabilities")) == "{}")
 		}
 	}
 }

@@ -56,7 +56,7 @@ func nextLine(t *testing.T, lines *lineReader) line {
 // A large line is read in pieces that are put together once.
 func TestLargeLineCost(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefghi\t"), largeMessage/10)
-	lines := lineReader{r: &chunks{append(bytes.Clone(text), "\nnext\n"...), 60_001}, limit: largeMessage}
+	lines := lineReader{r: &chunks{data: append(bytes.Clone(text), "\nnext\n"...), size: 60_001}, limit: largeMessage}
 	var got line
 	wantCost(t, largeMessage, 3, func() { got = nextLine(t, &lines) })
 	assert.False(t, got.oversize, "oversize")
@@ -68,7 +68,7 @@ func TestLargeLineCost(t *testing.T) {
 func TestOversizeLineCost(t *testing.T) {
 	text := strings.Repeat("a", 300) + strings.Repeat("b", largeMessage) + strings.Repeat("c", 300)
 	for _, size := range []int{100, 60_001} {
-		lines := lineReader{r: &chunks{[]byte(text + "\nnext\n"), size}, limit: 1 << 19, skips: true}
+		lines := lineReader{r: &chunks{data: []byte(text + "\nnext\n"), size: size}, limit: 1 << 19, skips: true}
 		var got line
 		wantCost(t, largeMessage, 1.5, func() { got = nextLine(t, &lines) })
 		assert.True(t, got.oversize, "oversize")
@@ -82,12 +82,12 @@ func TestLargeEventCost(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefghi\t"), largeMessage/10)
 	in := slices.Concat([]byte("data: "), text, []byte("\r\n\r\n: a comment\ndata: next\n\n"))
 	for _, size := range []int{1000, 60_001, len(in)} {
-		events := newEventReader(&chunks{in, size}, largeMessage)
+		events := newEventReader(&chunks{data: in, size: size}, largeMessage)
 		var got event
 		wantCost(t, largeMessage, 3, func() { got = assert.Value(events.next())(t) })
 		wantBytes(t, got.data, text, "event in reads of %d", size)
 		assert.Equal(t, string(assert.Value(events.next())(t).data), "next", "next event")
-		_, err := newEventReader(&chunks{in, size}, int64(len(text)-1)).next()
+		_, err := newEventReader(&chunks{data: in, size: size}, int64(len(text)-1)).next()
 		assert.As[*mcp.LimitError](t, err, "beyond the limit")
 	}
 }
@@ -100,11 +100,11 @@ func TestLargeBodyCost(t *testing.T) {
 		length int64
 	}{{"length", int64(len(text))}, {"no length", -1}, {"wrong length", largeMessage / 3}} {
 		t.Run(test.name, func(t *testing.T) {
-			resp := &http.Response{Body: io.NopCloser(&chunks{text, 60_001}), ContentLength: test.length}
+			resp := &http.Response{Body: io.NopCloser(&chunks{data: text, size: 60_001}), ContentLength: test.length}
 			var got []byte
 			wantCost(t, largeMessage, 3, func() { got = assert.Value(readBody(resp, largeMessage))(t) })
 			wantBytes(t, got, text, "body")
-			resp.Body = io.NopCloser(&chunks{text, 60_001})
+			resp.Body = io.NopCloser(&chunks{data: text, size: 60_001})
 			_, err := readBody(resp, int64(len(text)-1))
 			assert.As[*mcp.LimitError](t, err, "beyond the limit")
 		})

@@ -134,7 +134,7 @@ func (l *lineReader) read(last []byte) ([]byte, error) {
 	}
 	n, err := l.r.Read(room)
 	if n == 0 {
-		return nil, err
+		return last, err
 	}
 	l.unread, l.over = room[:n], err == io.EOF
 	if waits {

@@ -26,7 +26,7 @@ func TestLineReader(t *testing.T) {
 	in := "one\n\n" + strings.Repeat("y", 64) + "\n" + long + "\nlast\nunfinished"
 	want := []string{"one false", " false", strings.Repeat("y", 64) + " false", "", "last false"}
 	for _, size := range []int{1, 7, 300, 1 << 20} {
-		got := readLines(&chunks{[]byte(in), size}, 64)
+		got := readLines(&chunks{data: []byte(in), size: size}, 64)
 		if len(got) != len(want) || !strings.HasPrefix(got[3], long[:60]) || !strings.HasSuffix(got[3], long[len(long)-256:]+" true") {
 			t.Errorf("reads of %d: %q", size, got)
 			continue
@@ -47,7 +47,7 @@ func FuzzLineReader(f *testing.F) {
 			want = append(want, fmt.Sprintf("%s %v", l, len(l) > limit))
 		}
 		want = want[:len(want)-1] // unfinished
-		got := readLines(&chunks{data, int(size)%7 + 1}, limit)
+		got := readLines(&chunks{data: data, size: int(size)%7 + 1}, limit)
 		if len(got) != len(want) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
@@ -72,7 +72,7 @@ func FuzzLongLines(f *testing.F) {
 		}
 		data := append(bytes.Repeat(unit, int(times)), '\n')
 		data = append(append(data, bytes.Repeat([]byte("t"), int(tail))...), '\n')
-		lines := lineReader{r: &chunks{data, int(size) + 1}, limit: limit, skips: true}
+		lines := lineReader{r: &chunks{data: data, size: int(size) + 1}, limit: limit, skips: true}
 		want := bytes.Split(data, []byte("\n"))
 		var kept [][]byte // lines within the limit, which those after them leave as they are
 		for i, text := range want[:len(want)-1] {

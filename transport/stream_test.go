@@ -83,7 +83,7 @@ func (o *output) CloseWrite() error                { return nil }
 // are in flight: what the session reads, how the requests end, and the stream.
 func readStream(t *testing.T, data []byte, size int, limit int64) string {
 	t.Helper()
-	o := &output{chunks: chunks{data, size}, start: make(chan struct{})}
+	o := &output{chunks: chunks{data: data, size: size}, start: make(chan struct{})}
 	s := newStream(o, limit, nil, nil)
 	defer s.wait()
 	var calls []*inflight.Call

@@ -5,12 +5,6 @@ import {cards} from '../cards.js';
 import {follow} from '../events.js';
 import {h, replace, button, said} from '../dom.js';
 
-// exactly returns the command of a launch without the note in it that says which server it is of, which is said above it.
-function exactly({command, server}) {
-  const note = `: 'server ${server}' && `;
-  return command.startsWith(note) ? command.slice(note.length) : command;
-}
-
 export function mount(root, ctx) {
   const body = h('div');
   const refused = h('div');
@@ -23,7 +17,7 @@ export function mount(root, ctx) {
     render: (l) => [
       h('h2', {tabindex: '-1'}, said(l.server)),
       h('p', {class: 'weak'}, 'From ', said(l.source, {class: 'mono'})),
-      l.command ? said(exactly(l), {tag: 'pre', class: 'command'}) : h('p', {class: 'weak'}, 'The exact command is shown to those with the role stdio:write.'),
+      l.command ? said(l.command, {tag: 'pre', class: 'command'}) : h('p', {class: 'weak'}, 'The exact command is shown to those with the role stdio:write.'),
       h('div', {class: 'actions'},
         button(isDenied ? 'Allow it after all' : 'Allow', () => decide(l, 'allow'), {class: isDenied ? '' : 'primary', why}),
         isDenied ? button('Decide later', () => decide(l, 'forget'), {why}) : button('Deny', () => decide(l, 'deny'), {class: 'danger', why})),
