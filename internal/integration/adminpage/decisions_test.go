@@ -400,6 +400,25 @@ func TestProgramRestarts(t *testing.T) {
 	p.AwaitTrue(row("weather", "off"))
 }
 
+// TestStreamOpensLate has something happen after the page has asked for what there is, and before its stream of events is open.
+func TestStreamOpensLate(t *testing.T) {
+	s := open(t, remote("weather", serveHTTP(t, weatherServer())))
+	release := make(chan struct{})
+	slow := assert.Value(page.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			<-release
+		}
+		s.api.ServeHTTP(w, r)
+	})))(t)
+	s.listenAgain(slow, func() {})
+	p := s.tab(chromium.Start(t))
+	p.signIn(s.owner)
+	p.AwaitTrue(row("weather", "ready"))
+	assert.Value(s.manager.Update(hosttest.Watchdog(t), "weather", record.Switch(false)))(t)
+	close(release)
+	p.AwaitTrue(row("weather", "off"))
+}
+
 // listenAgain ends what listens, and has a page listen at the same address after what is done meanwhile.
 func (s *site) listenAgain(with *page.Page, meanwhile func()) {
 	s.Helper()

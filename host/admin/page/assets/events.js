@@ -6,6 +6,7 @@ const firstWait = 500; // milliseconds until the stream is opened again
 const longestWait = 15000;
 const silence = 45000; // is how long a stream may be silent: it has a sign of life each 15 seconds
 const polling = 5000; // between looks at what no event tells of
+const opening = 1000; // for the stream, before a view asks for what there is without it
 
 const listeners = new Set();
 let running = null; // the AbortController of the stream
@@ -13,7 +14,7 @@ let lastID = '';
 let state = 'closed';
 
 // listen calls f with each event until the signal is aborted. There is {type: 'event', id, data},
-// {type: 'reset'} (events are missing: ask again for what there is), and {type: 'state', state}, whose state is live, lost
+// {type: 'reset'} (events are missing, as where the stream opens: ask for what there is), and {type: 'state', state}, whose state is live, lost
 // or polling (a program that has no events: there is a reset now and then).
 export function listen(f, signal) {
   if (signal.aborted) return;
@@ -89,12 +90,11 @@ async function read(signal) {
   const give = () => silent.abort();
   const both = AbortSignal.any([signal, silent.signal]);
   let timer = setTimeout(give, silence);
-  const comesAgain = state === 'lost';
   try {
     const headers = lastID ? {'Last-Event-ID': lastID} : {};
     const res = await send('GET', 'events?fold=true', {signal: both, headers});
     tell({type: 'state', state: 'live'});
-    if (comesAgain && !lastID) tell({type: 'reset'});
+    if (!lastID) tell({type: 'reset'}); // no event tells of what happened before
     for await (const fields of stream(res)) {
       clearTimeout(timer);
       timer = setTimeout(give, silence);
@@ -128,7 +128,7 @@ function pause(ms, signal) {
   });
 }
 
-// follow calls load at once, and again when what matters has happened, but not more often than once in
+// follow calls load when the stream is open, at the latest after a second, and again when what matters has happened, but not more often than once in
 // a second: for views that show what there is now. matters may be absent: all events matter. While elsewhere returns true, load
 // is called every five seconds besides: no event tells what happens at other replicas.
 export function follow(load, signal, matters = () => true, elsewhere = null) {
@@ -154,15 +154,20 @@ export function follow(load, signal, matters = () => true, elsewhere = null) {
     }
   }
   function soon() {
-    timer ??= setTimeout(run, Math.max(50, last + 1000 - Date.now()));
+    timer ??= setTimeout(run, Math.max(last && 50, last + 1000 - Date.now()));
   }
   listen((event) => {
+    if (event.type === 'reset' && !last) {
+      clearTimeout(timer);
+      timer = null;
+    }
     if (event.type === 'reset' || (event.type === 'event' && matters(event.data))) soon();
   }, signal);
   if (elsewhere) {
     const ticker = setInterval(() => { if (!document.hidden && elsewhere()) soon(); }, polling);
     signal.addEventListener('abort', () => clearInterval(ticker));
   }
-  run();
+  if (state === 'closed') timer ??= setTimeout(run, opening);
+  else run();
   return soon;
 }
