@@ -37,7 +37,7 @@ func (e *UnknownToolError) Outcome() mcp.Outcome { return mcp.NotSent }
 // not run. The text names each wrong property and what is expected there, but
 // no value; it is made for the model that wrote the arguments.
 //
-//cure:give the text to the model, which writes the arguments anew
+//cure:give the text to the model, which writes the arguments again
 type ArgumentsError struct {
 	Tool     string    // name of the tool
 	Problems []Problem // what is wrong, by place, the first few; nil if Err has no places

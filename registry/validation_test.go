@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -137,6 +138,16 @@ func TestSchemasThatAskForNothing(t *testing.T) {
 		assert.Equal(t, err == nil, fits, "%s: %v", schema, err)
 		assert.Equal(t, got == args, fits, "%s: the arguments stay", schema)
 	}
+}
+
+// What a tool of the program writes to its arguments is checked where they go on.
+func TestArgumentsOfAToolAreItsOwn(t *testing.T) {
+	args := json.RawMessage(`{"text":"` + strings.Repeat("x", 2<<10) + `"}`)
+	tool := &recordedTool{native("tool").def, func(ctx context.Context, got json.RawMessage) (*mcp.CallToolResult, error) {
+		assert.False(t, jsonscan.IsChecked(ctx, got), "they count as checked")
+		return textResult(""), nil
+	}}
+	assert.Value(newRegistry(t, tool).Call(jsonscan.WithChecked(t.Context(), args), "tool", args))(t)
 }
 
 func TestDefaultsAreAdded(t *testing.T) {

@@ -21,7 +21,7 @@ var ErrConflict = errors.New("the record was changed meanwhile")
 // ErrDamaged reports bytes that are not those that were saved. A store that can tell moves
 // them aside, so that they can be examined; from then on there is no such record.
 //
-//cure:look at what the store moved aside; write the record anew
+//cure:look at what the store moved aside; write the record again
 var ErrDamaged = errors.New("the record is damaged")
 
 // ErrName reports a name that no record can have.

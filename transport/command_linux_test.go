@@ -239,6 +239,7 @@ func TestStartError(t *testing.T) {
 		assert.Is(t, err, c.is, name)
 		wantOutcome(t, err, mcp.NotSent)
 		assert.Lacks(t, err.Error(), "s3cret", name)
+		assert.Equal(t, strings.Count(err.Error(), c.recipe.Path), 1, "%s: times that %v names the program", name, err)
 	}
 	assert.Contains(t, assert.As[*transport.OptionError](t, errOf((&transport.Command{}).Connect(t.Context()))).Error(), "Command.Path")
 }

@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -25,6 +26,8 @@ func (e *StartError) Error() string {
 	why := e.Err
 	if looked, ok := errors.AsType[*exec.Error](why); ok {
 		why = looked.Err // its text names the program again
+	} else if failed, ok := errors.AsType[*fs.PathError](why); ok && failed.Op == "fork/exec" {
+		why = failed.Err // likewise
 	}
 	return fmt.Sprintf("cannot start %q: %v", e.Path, why)
 }

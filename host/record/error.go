@@ -27,8 +27,9 @@ const (
 	codeSecretMoved          Code = "secret_moved"           // a stored secret would go to another server or program
 )
 
-// An Error says why a record cannot be kept or changed. Two of them are the same
-// to [errors.Is] if the one that is looked for has no more than the other one's Code:
+// An Error says why a record cannot be kept or changed.
+//
+// Two of them are the same to [errors.Is] if the one that is looked for has no more than the other one's Code:
 //
 //	errors.Is(err, &record.Error{Code: record.CodeNotFound})
 //

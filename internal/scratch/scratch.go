@@ -57,7 +57,7 @@ func ReadAll(r io.Reader, size int64) (_ []byte, err error) {
 	for err == nil {
 		if len(b) == cap(b) {
 			pieces, read = append(pieces, b), read+len(b)
-			if read >= most && int64(read) < size {
+			if int64(read) < size { // and it is no less than most, for which the first piece had room
 				b = append(make([]byte, 0, min(size+1, 16*int64(read))), Join(pieces...)...)
 				pieces, read = pieces[:0], 0
 			} else {
