@@ -33,6 +33,9 @@ export function mount(root, ctx) {
   let last = ''; // what the settings were
   let known = ''; // what it was like when the rest was asked for
   let gone = null; // how it is taken back that it was removed here
+  let asked = 0; // how often the rest was asked for
+  let asking = null; // the newest answer, when it has come
+  let choosing = null; // the newest change of the tools, when it is made
 
   function update({servers}) {
     if (!servers) return;
@@ -53,8 +56,13 @@ export function mount(root, ctx) {
     ask();
   }
 
-  // ask asks for what the list of all servers does not have.
-  async function ask() {
+  // ask asks for what the list of all servers does not have. An answer that a newer one has overtaken counts for nothing.
+  function ask() {
+    asking = answer(++asked);
+    return asking;
+  }
+
+  async function answer(mine) {
     const {id, name} = live;
     const [shown, found, had] = await Promise.all([
       api.get(api.at`mcp/servers/${id || name}`, {signal: ctx.signal}).catch(() => recordOf(live)),
@@ -63,6 +71,10 @@ export function mount(root, ctx) {
         ? api.get(api.at`mcp/servers/${id}/tools`, {signal: ctx.signal})
         : api.get('tools', {signal: ctx.signal}).then((all) => all.filter((tool) => tool.server === name))).catch(() => []),
     ]);
+    if (mine !== asked) {
+      await asking;
+      return;
+    }
     if (ctx.signal.aborted || !live) return;
     health = found;
     showStatus();
@@ -91,9 +103,14 @@ export function mount(root, ctx) {
     return h('input', {type: 'checkbox', role: 'switch', 'aria-label': `Use ${tool.name}`, checked: tool.state !== 'off', disabled: Boolean(why), title: why || null, onchange: () => choose([tool.name], tool.state === 'off')});
   }
 
-  // choose switches tools on or off, in the entry of the server.
-  async function choose(names, on) {
-    if (names.length === 0) return;
+  // choose switches tools on or off, in the entry of the server, as the choice before has left it.
+  function choose(names, on) {
+    if (names.length > 0) choosing = Promise.resolve(choosing).catch(() => {}).then(() => change(names, on));
+    return choosing;
+  }
+
+  async function change(names, on) {
+    await asking;
     const all = more();
     const filter = {...all.tools};
     const deny = new Set(filter.deny);
