@@ -7,12 +7,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/internal/eventlog"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
@@ -41,6 +43,7 @@ type Feed struct {
 
 	mu        sync.Mutex
 	recent    []feedEvent // the newest last
+	tries     tries
 	listeners map[*listener]bool
 	closed    bool
 	log       eventlog.Log // which writes to the feed; nil before it has
@@ -48,9 +51,10 @@ type Feed struct {
 
 // A feedEvent is an event under an id that is the same wherever it was read.
 type feedEvent struct {
-	id    string
-	event activity.Event
-	data  []byte // the event in JSON
+	id     string
+	event  activity.Event
+	data   []byte // the event in JSON
+	repeat bool   // see [tries.repeat]
 }
 
 // A listener gets what happens.
@@ -63,7 +67,7 @@ type listener struct {
 // NewFeed returns a feed. Past yields the events that a filter wants, the newest first, as
 // [activity.File.Events] does. If it is nil the feed knows its own newest 1000 alone.
 func NewFeed(past func(*activity.Filter) iter.Seq2[activity.Event, error]) *Feed {
-	return &Feed{past: past, listeners: map[*listener]bool{}}
+	return &Feed{past: past, listeners: map[*listener]bool{}, tries: tries{}}
 }
 
 func feedEventOf(e activity.Event) (feedEvent, error) {
@@ -72,7 +76,7 @@ func feedEventOf(e activity.Event) (feedEvent, error) {
 		return feedEvent{}, err
 	}
 	hash := sha256.Sum256(data)
-	return feedEvent{strconv.FormatInt(e.Time.UnixNano(), 36) + "-" + hex.EncodeToString(hash[:12]), e, data}, nil
+	return feedEvent{id: strconv.FormatInt(e.Time.UnixNano(), 36) + "-" + hex.EncodeToString(hash[:12]), event: e, data: data}, nil
 }
 
 // timeOf returns the time of the event of an id.
@@ -97,6 +101,7 @@ func (f *Feed) Write(ctx context.Context, events []activity.Event) error {
 	defer f.mu.Unlock()
 	f.log = cmp.Or(eventlog.Of(ctx), f.log)
 	for _, one := range made {
+		one.repeat = f.tries.repeat(&one.event)
 		f.recent = append(f.recent, one)
 		for l := range f.listeners {
 			select {
@@ -205,6 +210,28 @@ func (f *Feed) before(ctx context.Context, id string) (missed []feedEvent, known
 	}
 	slices.Reverse(missed)
 	return missed, known, found
+}
+
+// tries are the errors of the last attempts of servers that fail, by their names.
+type tries map[string]string
+
+var digits = regexp.MustCompile(`\d+`)
+
+// repeat reports whether an event says of a server what is known: that it is tried again, and fails as before.
+func (t tries) repeat(e *activity.Event) bool {
+	to := host.Stage(e.Detail["to"])
+	if e.Kind != "state" {
+		return false
+	}
+	if to != host.StageStarting && to != host.StageWaiting {
+		delete(t, e.Server)
+		return false
+	}
+	before, failed := t[e.Server]
+	if to == host.StageWaiting {
+		t[e.Server] = digits.ReplaceAllString(e.Error, "")
+	}
+	return failed && t[e.Server] == before
 }
 
 // leave ends a listener.

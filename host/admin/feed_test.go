@@ -202,6 +202,15 @@ func TestListenerFolds(t *testing.T) {
 		assert.Value(l.next())(t)
 		assert.Equal(t, l.tool, tool, "the event that is told")
 	}
+	log.Record(t.Context(), activity.Event{Kind: "state", Server: "down", Error: "refused", Detail: map[string]string{"to": "waiting"}})
+	assert.Value(l.next())(t)
+	late := assert.Value(s.listen("", "?fold=true"))(t) // what it asks for once it listens says that the server fails
+	defer late.close()
+	for _, e := range []activity.Event{{Kind: "state", Server: "down", Error: "refused", Detail: map[string]string{"to": "waiting"}}, {Kind: "call", Tool: "next"}} {
+		log.Record(t.Context(), e)
+	}
+	assert.Value(late.next())(t)
+	assert.Equal(t, late.tool, "next", "what a listener is told first that comes when the server has failed")
 }
 
 // What happened is found by what it was, and its cursor is where the stream goes on.

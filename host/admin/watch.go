@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 )
@@ -133,10 +131,9 @@ func (q *request) streamEvents(w http.ResponseWriter) error {
 	}
 	defer q.opts.Feed.leave(l)
 	send, flush := eventStream(w)
-	tries := tries{}
 	fold := q.URL.Query().Get("fold") == "true"
 	tell := func(e feedEvent) bool {
-		return fold && tries.repeat(&e.event) || send("id: %s\ndata: %s\n\n", e.id, e.data)
+		return fold && e.repeat || send("id: %s\ndata: %s\n\n", e.id, e.data)
 	}
 	first := ": open\n\n"
 	if !whole {
@@ -175,28 +172,6 @@ func eventStream(w http.ResponseWriter) (send func(format string, values ...any)
 		_, err := fmt.Fprintf(w, format, values...)
 		return err == nil
 	}, func() bool { return control.Flush() == nil }
-}
-
-// tries are the errors of the last attempts of servers that fail, by their names.
-type tries map[string]string
-
-var digits = regexp.MustCompile(`\d+`)
-
-// repeat reports whether an event says of a server what is known: that it is tried again, and fails as before.
-func (t tries) repeat(e *activity.Event) bool {
-	to := host.Stage(e.Detail["to"])
-	if e.Kind != "state" {
-		return false
-	}
-	if to != host.StageStarting && to != host.StageWaiting {
-		delete(t, e.Server)
-		return false
-	}
-	before, failed := t[e.Server]
-	if to == host.StageWaiting {
-		t[e.Server] = digits.ReplaceAllString(e.Error, "")
-	}
-	return failed && t[e.Server] == before
 }
 
 // stillMay reports whether the caller of a stream may still view: a key may have been revoked.
