@@ -55,7 +55,7 @@ func TestClicks(t *testing.T) {
 		{"edit arguments", []step{{"files", "files", ""}, {"", "Edit", ""}, {"", "Arguments", "--verbose"}, {"", "Save", ""}}, 5, "files was changed."},
 		{"run a tool", []step{{"", "Tools", ""}, {"files__list", "files__list", ""}, {"", "path (required)", "."}, {"", "Call", ""}}, 4, "README.md"},
 		{"ask why a tool is not offered", []step{{"", "Tools", ""}, {"hostile__hidden", "hostile__hidden", ""}}, 2, "Why is it not offered?"},
-		{"log in, which Continue and two clicks elsewhere end", []step{{"vault", "Log in", ""}}, 4 - 3, "Continue"},
+		{"log in", []step{{"vault", "Log in", ""}, {"", "Continue", ""}, {"", "User", "ada"}, {"", "Allow", ""}}, 4, "Logged in at vault."},
 	} {
 		p.open("/servers")
 		for _, step := range c.steps {

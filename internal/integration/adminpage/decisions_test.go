@@ -109,7 +109,7 @@ func TestDecisions(t *testing.T) {
 	p.Await("dialog a.primary")
 	assert.OK(t, p.Eval("document.querySelector('dialog a.primary').href", &address))
 	_, query, _ := strings.Cut(assert.Value(s.as.ApproveAs(t.Context(), "ada", address))(t), "?")
-	p.open("/logins?at=/callback&" + query)
+	p.open("/logins?at=/admin/logins&" + query)
 	p.awaitText("Logged in at vault.")
 	p.AwaitTrue("location.search === ''")
 	p.button("tr", "calendar", "Log out")

@@ -5,10 +5,14 @@
 package adminpage
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
@@ -45,6 +49,23 @@ func TestNeeds(t *testing.T) {
 	p.button(".need", "broken", "Test")
 	p.awaitText("It does not work yet.")
 	p.accessible("decisions on the first view")
+}
+
+// TestManyNeeds has more servers that need a login than the first view shows at once: their list stays in sight.
+func TestManyNeeds(t *testing.T) {
+	as := authtest.NewServer(t, nil)
+	var records []*record.Record
+	for i := range 10 {
+		r := remote(fmt.Sprintf("vault-%d", i), as.NewMCP(nil).URL)
+		r.Identity = config.IdentityUser
+		records = append(records, r)
+	}
+	_, p := openPage(t, records...)
+	p.settled("/servers")
+	p.awaitText("7 more servers that need a login")
+	assert.True(t, p.has("document.querySelectorAll('.window [role=row]')[3].getBoundingClientRect().bottom < innerHeight"), "four rows of the list are in sight")
+	p.button(".need", "more servers", "Show all")
+	p.AwaitTrue("[...document.querySelectorAll('.need button')].filter((b) => b.textContent === 'Log in').length === 10")
 }
 
 // rowNames is what the rows of the list are called, in their order.

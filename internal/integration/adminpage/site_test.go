@@ -91,8 +91,8 @@ func openReplica(t *testing.T, m *replica.Member, records ...*record.Record) *si
 	file := assert.Value(activity.OpenFile(filepath.Join(t.TempDir(), "activity.jsonl")))(t)
 	feed := admin.NewFeed(file.Events)
 	log := activity.New(nil, file, feed)
-	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
-	s := &site{T: t}
+	s := &site{T: t, web: httptest.NewUnstartedServer(nil)}
+	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://" + s.web.Listener.Addr().String() + "/admin/logins"}}))(t)
 	var err error
 	ho := hosttest.Patient(&host.Options{
 		Registry: registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(askForMail)}),
@@ -112,7 +112,8 @@ func openReplica(t *testing.T, m *replica.Member, records ...*record.Record) *si
 	assert.OK(t, err)
 	s.page, err = page.New(s.api)
 	assert.OK(t, err)
-	s.web = httptest.NewServer(s.page)
+	s.web.Config.Handler = s.page
+	s.web.Start()
 	s.url = s.web.URL
 	t.Cleanup(func() {
 		s.web.CloseClientConnections()
@@ -150,7 +151,7 @@ func (s *site) roles(c *access.Caller) []admin.Role {
 func openBusy(t *testing.T) *site {
 	t.Helper()
 	notes := notesServer()
-	as := authtest.NewServer(t, nil)
+	as := authtest.NewServer(t, &authtest.Options{LoginPage: true})
 	vault, calendar := remote("vault", as.NewMCP(nil).URL), remote("calendar", as.NewMCP(nil).URL)
 	vault.Identity, calendar.Identity = config.IdentityUser, config.IdentityUser
 	off := remote("archive", "http://127.0.0.1:1/mcp")

@@ -85,7 +85,7 @@ func (p *tab) watch(method string, params json.RawMessage) {
 		if !strings.Contains(e.Request.URL, "/api/v1/events") {
 			p.waiting[e.RequestID] = e.Request.URL
 		}
-		if url := e.Request.URL; !strings.HasPrefix(url, p.site.url+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:"+p.site.url) {
+		if url := e.Request.URL; !strings.HasPrefix(url, p.site.url+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:"+p.site.url) && (p.site.as == nil || !strings.HasPrefix(url, p.site.as.Issuer)) {
 			problem = "a request to " + url
 		}
 	case "Log.entryAdded":

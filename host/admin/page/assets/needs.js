@@ -5,7 +5,7 @@ import {h, replace, said, plural, button} from './dom.js';
 import {report} from './report.js';
 import {actions, mayChange, plainly, recordOf} from './servers.js';
 
-const mostCauses = 3; // of failures that are shown before someone asks for more
+const most = 3; // rows of one kind that are shown before someone asks for more
 
 // needs returns a list of what needs a person: el, and update, which gets what the store has.
 export function needs(ctx, {isFailing, login}) {
@@ -13,12 +13,19 @@ export function needs(ctx, {isFailing, login}) {
   const title = h('h2', {tabindex: '-1'});
   const el = h('section', {class: 'view', 'aria-label': 'What needs you', hidden: true}, title, items);
   const shown = new Map(); // by key: {el, sign}
-  let everything = false; // all failures are shown
+  let everything = false; // all rows are shown
 
   function update(now) {
+    const few = (rows, kind) => { // a row that is shown stays
+      const first = rows.filter(({key}, i) => everything || rows.length <= most + 1 || i < most || shown.has(key));
+      const rest = rows.filter((row) => !first.includes(row));
+      return rest.length > 0 ? [...first, others(rest, kind, now)] : first;
+    };
+    const asked = decisions(now);
+    const changes = changed(now);
+    const logins = now.servers.filter((s) => s.action === 'login').map(loginOf);
     const failures = causes(now.servers.filter(isFailing));
-    const first = everything || failures.length <= mostCauses + 1 ? failures : [...failures.slice(0, mostCauses), others(failures.slice(mostCauses), now)];
-    const all = [...decisions(now), ...now.servers.filter((s) => s.action === 'login').map(loginOf), ...first];
+    const all = [...asked, ...few(changes, 'with changes to accept'), ...few(logins, 'that need a login'), ...few(failures, 'that cannot be used')];
     const keys = new Set(all.map(({key}) => key));
     for (const [key, one] of shown) {
       if (keys.has(key)) continue;
@@ -40,19 +47,23 @@ export function needs(ctx, {isFailing, login}) {
       const {el: row} = shown.get(need.key);
       if (items.children[i] !== row) items.insertBefore(row, items.children[i] ?? null);
     });
-    const count = all.length - first.length + failures.length;
+    const count = asked.length + changes.length + logins.length + failures.length;
     replace(title, 'Needs you ', count > 0 && h('span', {class: 'badge warn'}, String(count)));
     el.hidden = shown.size === 0;
   }
 
   // decisions returns the rows of what waits to be decided. They open to the view that decides it.
-  function decisions({servers, calls, launches}) {
-    const changed = servers.filter((s) => s.decisions > 0 || s.stage === 'quarantined');
+  function decisions({calls, launches}) {
     return [
       calls.length > 0 && decision('calls', `${plural(calls.length, 'call')} ${calls.length === 1 ? 'waits' : 'wait'} for approval`, calls.length, () => import('./views/inbox.js')),
       launches.length > 0 && decision('launches', `${plural(launches.length, 'server')} ${launches.length === 1 ? 'waits' : 'wait'} to be allowed to start`, launches.length, () => import('./views/launches.js')),
-      ...changed.map((s) => decision(`changes ${s.name}`, `${s.name}: ${s.decisions > 0 ? `${plural(s.decisions, 'change')} to accept` : 'held back'}`, 0, () => import('./views/changes.js'), {server: s.name})),
     ].filter(Boolean);
+  }
+
+  // changed returns the rows of the servers whose tools wait to be accepted.
+  function changed({servers}) {
+    return servers.filter((s) => s.decisions > 0 || s.stage === 'quarantined').map((s) =>
+      decision(`changes ${s.name}`, `${s.name}: ${s.decisions > 0 ? `${plural(s.decisions, 'change')} to accept` : 'held back'}`, 0, () => import('./views/changes.js'), {server: s.name}));
   }
 
   function decision(key, text, count, load, query = {}) {
@@ -105,11 +116,11 @@ export function needs(ctx, {isFailing, login}) {
     }));
   }
 
-  // others is the row of the failures that are not shown.
-  function others(rest, now) {
-    const text = `${plural(rest.reduce((sum, {servers}) => sum + servers, 0), 'more server')} cannot be used`;
-    return {key: 'others', sign: text, make: () => ({el: h('li', {class: 'need row'}, mark('bad'), h('span', {class: 'grow'}, text),
-      button('Show all', () => { everything = true; update(now); title.focus(); }, {class: 'link'}))})};
+  // others is the row of those of one kind that are not shown.
+  function others(rows, kind, now) {
+    const text = `${plural(rows.reduce((sum, {servers = 1}) => sum + servers, 0), 'more server')} ${kind}`;
+    return {key: `others ${kind}`, sign: text, make: () => ({el: h('li', {class: 'need row'}, mark(kind.endsWith('used') ? 'bad' : 'warn'), h('span', {class: 'grow'}, text),
+      button('Show all', () => { everything = true; update(now); title.focus(); }, {class: 'link', title: `Show all servers ${kind}`}))})};
   }
 
   function failure(all) {
