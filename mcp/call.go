@@ -62,7 +62,7 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 			return nil, err
 		}
 	}
-	if err := c.checkOutput(ctx, call.request.until, call.life, name, call.result); err != nil {
+	if err := c.checkOutput(ctx, call.request.until, call.conn, name, call.result); err != nil {
 		return nil, err
 	}
 	return call.result, nil
@@ -81,7 +81,7 @@ type toolCall struct {
 func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *RequestOptions) {
 	t.begin(c, protocol.CallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", oneLine(args)})
 	t.request.tool, t.asked.tool = name, name
-	t.request.life, t.skips = opts.Connection, opts.SkipContent
+	t.request.onlyConnection, t.skips = opts.Connection, opts.SkipContent
 }
 
 // oneLine returns JSON that is checked without the line breaks between its tokens. In
@@ -96,14 +96,14 @@ func oneLine(value json.RawMessage) json.RawMessage {
 }
 
 // decode implements answer.
-func (t *toolCall) decode(raw json.RawMessage, l *life) (need *inputRequired, err error) {
+func (t *toolCall) decode(raw json.RawMessage, conn *connection) (need *inputRequired, err error) {
 	if t.request.params[paramTask].value != nil {
 		if t.task, err = createdTask(raw); t.task != nil || err != nil {
 			return nil, err
 		}
 	}
-	t.result, need, err = decodeCallResult(raw, l.modern(), t.skips)
-	if l.modern() && errors.Is(err, unknownResult("task")) {
+	t.result, need, err = decodeCallResult(raw, conn.modern(), t.skips)
+	if conn.modern() && errors.Is(err, unknownResult("task")) {
 		if !t.client.declaresTasks() {
 			return nil, at("resultType", errUnaskedTask)
 		}
@@ -134,7 +134,7 @@ func (c *Client) Request(ctx context.Context, method string, params json.RawMess
 	defer c.leave()
 	x := &exchange{}
 	x.begin(c, method, opts)
-	x.request.more, x.request.unknown = more, true
+	x.request.more, x.request.effectUnknown = more, true
 	result, _, err := x.send(ctx)
 	if err == nil && listsItems(method) {
 		if err := jsonscan.Valid(result); err != nil {
@@ -224,18 +224,18 @@ var errMissingOutput = errors.New("structuredContent is missing")
 // checkOutput checks a complete result against the output schema of its tool, as
 // last listed. A list is read, until the given time, if there is none yet, or
 // if the result does not match and a notification said that there is another one.
-func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool string, res *CallToolResult) error {
-	if res.IsError || l.info.revision < protocol.Revision20250618 {
+func (c *Client) checkOutput(ctx context.Context, until time.Time, conn *connection, tool string, res *CallToolResult) error {
+	if res.IsError || conn.info.revision < protocol.Revision20250618 {
 		return nil
 	}
 	content, _ := res.StructuredContent.(json.RawMessage)
-	schema, stale := c.knownOutput(l, tool)
-	err := c.checkContent(ctx, tool, schema, content, l.modern())
+	schema, stale := c.knownOutput(conn, tool)
+	err := c.checkContent(ctx, tool, schema, content, conn.modern())
 	if stale && (err != nil || content != nil && c.unlisted()) {
 		c.forgetTools()
 		if c.listForOutput(ctx, until, tool) {
-			schema, _ = c.knownOutput(l, tool)
-			err = c.checkContent(ctx, tool, schema, content, l.modern())
+			schema, _ = c.knownOutput(conn, tool)
+			err = c.checkContent(ctx, tool, schema, content, conn.modern())
 		}
 	}
 	if err == nil {
@@ -289,9 +289,9 @@ func (c *Client) unlisted() bool {
 
 // knownOutput returns the output schema of a tool as last listed, and whether
 // the list is out of date: it is of another version, or the server has announced
-// a change, on the connection l, that has not been passed on yet.
-func (c *Client) knownOutput(l *life, tool string) (s *outputSchema, stale bool) {
-	announced := l.changes.Load() != l.listed.Load()
+// a change, on the connection conn, that has not been passed on yet.
+func (c *Client) knownOutput(conn *connection, tool string) (s *outputSchema, stale bool) {
+	announced := conn.changes.Load() != conn.listed.Load()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.tools.byName[tool].output, announced || c.tools.version != c.state.ToolsVersion

@@ -1,4 +1,4 @@
-// Tests of call.go, flight.go and protocol.go: calls, their limits of time, and their progress.
+// Tests of call.go, pending.go and protocol.go: calls, their limits of time, and their progress.
 
 package mcp_test
 

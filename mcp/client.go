@@ -31,26 +31,26 @@ type Client struct {
 
 	// The following belong to supervise.
 	era      *era
-	failures int   // to connect, in a row
-	resting  *life // for which supervise returned, since it needs nothing; nil: none
+	failures int         // to connect, in a row
+	idle     *connection // the connection with which supervise returned because nothing was to be done; nil: none
 
-	mu       sync.Mutex // guards the following
-	started  bool
-	parked   bool   // supervise does not run, and tell starts it
-	told     signal // that the supervisor has not heard yet
-	state    State
-	changed  feed.Bell                // rung when state or current changes
-	onChange func()                   // called then; may be nil
-	current  *life                    // while Ready, and while Authenticating if a life needs it
-	attempts int                      // attempts to connect that have ended
-	draining bool                     // Shutdown was called: no new requests
-	active   int                      // uses that Shutdown waits for
-	problems map[string][]ListProblem // of the lists last read, by method
+	mu             sync.Mutex // guards the following
+	started        bool
+	supervisorDone bool   // supervise has returned, and notify starts it again
+	signals        signal // the signals that supervise has not taken yet
+	state          State
+	changed        feed.Bell                // rung when state or current changes
+	onChange       func()                   // called then; may be nil
+	current        *connection              // the connection while Ready, and while Authenticating if it is the one that needs the login
+	attempts       int                      // how many attempts to connect have ended
+	draining       bool                     // Shutdown was called: no new requests
+	active         int                      // how many calls Shutdown waits for
+	problems       map[string][]ListProblem // what was wrong in the lists last read, by method
 
-	declinedAt time.Time // when declined questions were told of last
+	declinedAt time.Time // when declined questions were logged last
 
-	news     chan struct{} // capacity 1: the supervisor was told something
-	outdated atomic.Uint32 // which, as listKinds
+	wake     chan struct{} // has capacity 1 and receives when signals change
+	outdated atomic.Uint32 // the lists that have changed and were not announced yet, as listKinds
 
 	queue    *fairqueue.Queue // requests in flight, and those that wait
 	service  atomic.Int64     // mean time from sending a request to its end, in nanoseconds; 0: not known
@@ -85,7 +85,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		closing:   closing,
 		close:     cancel,
 		state:     State{Phase: Idle, Since: time.Now()},
-		news:      make(chan struct{}, 1),
+		wake:      make(chan struct{}, 1),
 		queue:     fairqueue.New(fairqueue.Limits{Running: o.MaxInFlight, Waiting: o.MaxQueued, Bytes: maxQueuedBytes}, closing.Done()),
 		topics:    newTopics(),
 	}
@@ -143,14 +143,14 @@ func (c *Client) OnChange(f func()) {
 // when ctx ends. Function AwaitLogin of package auth calls it until the user has logged
 // in.
 func (c *Client) Ready(ctx context.Context) error {
-	l, err := c.acquire(ctx, nil)
-	if err == nil && l.gone() {
-		l, err = c.acquire(ctx, l)
+	conn, err := c.acquire(ctx, nil)
+	if err == nil && conn.hasEnded() {
+		conn, err = c.acquire(ctx, conn)
 	}
 	if err != nil {
 		return err
 	}
-	if n := l.login.Load(); n != nil && !n.over() {
+	if n := conn.login.Load(); n != nil && !n.over() {
 		return &UnavailableError{Server: c.name, Err: n.err}
 	}
 	return nil
@@ -175,7 +175,7 @@ func (c *Client) Reconnect(ctx context.Context) error {
 	c.mu.Lock()
 	present, attempts := c.current, c.attempts
 	if c.started {
-		c.tellLocked(renewalWanted)
+		c.notifyLocked(renewalWanted)
 	}
 	c.startLocked()
 	c.mu.Unlock()
@@ -212,17 +212,17 @@ func (c *Client) enter() error {
 }
 
 // enterConnected is enter for a request that needs a connection at once, and returns the present
-// life.
-func (c *Client) enterConnected(ctx context.Context, r *request) (*life, error) {
+// connection.
+func (c *Client) enterConnected(ctx context.Context, r *request) (*connection, error) {
 	if err := c.enter(); err != nil {
 		return nil, c.explain(r, err)
 	}
-	l, err := c.acquire(ctx, nil)
+	conn, err := c.acquire(ctx, nil)
 	if err != nil {
 		c.leave()
 		c.traceUnsent(ctx, r, err)
 	}
-	return l, err
+	return conn, err
 }
 
 func (c *Client) leave() {
@@ -259,7 +259,7 @@ func (c *Client) Close() error {
 	}
 	c.close()
 	c.mu.Lock()
-	c.tellLocked(0)
+	c.notifyLocked(0)
 	if !c.started {
 		c.started = true
 		c.setLocked(State{Phase: Closed}, nil)
@@ -269,15 +269,15 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// acquire returns the present life, connecting if there is none, and waiting
-// while a connection is being made. A life equal to not is waited out. A life that
+// acquire returns the present connection, connecting if there is none, and waiting
+// while a connection is being made. A connection equal to not is waited out. A connection that
 // needs a login is good enough: whoever sends something finds out.
-func (c *Client) acquire(ctx context.Context, not *life) (*life, error) {
+func (c *Client) acquire(ctx context.Context, not *connection) (*connection, error) {
 	return c.await(ctx, not, -1, true)
 }
 
-// life returns the present life, or nil.
-func (c *Client) life() *life {
+// connection returns the present connection, or nil.
+func (c *Client) connection() *connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.current
@@ -286,7 +286,7 @@ func (c *Client) life() *life {
 // await is acquire for a caller that has asked for a new attempt when the given number
 // of them had ended: only the failure of one that ended later is returned. Wakes brings the
 // next attempt forward.
-func (c *Client) await(ctx context.Context, not *life, before int, wakes bool) (*life, error) {
+func (c *Client) await(ctx context.Context, not *connection, before int, wakes bool) (*connection, error) {
 	switch {
 	case c.transport == nil:
 		return nil, WithOutcome(errZero, NotSent)
@@ -323,7 +323,7 @@ func (c *Client) await(ctx context.Context, not *life, before int, wakes bool) (
 				return nil, &UnavailableError{Server: c.name, RetryAt: state.RetryAt, Err: state.Err}
 			}
 			if wakes {
-				c.tell(serverNeeded)
+				c.notify(serverNeeded)
 			}
 		}
 		select {
@@ -352,12 +352,12 @@ func (c *Client) startLocked() {
 	c.started = true
 	c.era = &era{pinned: c.opts.ProtocolVersion}
 	c.setLocked(State{Phase: Connecting}, nil)
-	c.parked = true
-	c.tellLocked(0)
+	c.supervisorDone = true
+	c.notifyLocked(0)
 }
 
 // setLocked is the one place where the state changes.
-func (c *Client) setLocked(s State, current *life) {
+func (c *Client) setLocked(s State, current *connection) {
 	s.Since = c.state.Since
 	if s.Phase != c.state.Phase || current != c.current {
 		s.Since = time.Now()

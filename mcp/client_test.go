@@ -352,20 +352,20 @@ func TestOnChange(t *testing.T) {
 // A server whose connections end soon is connected to less and less often, also if somebody reads its
 // tools whenever there is a new connection, as a host does. The lists are read no more often.
 func TestShortConnectionsAreSpacedOut(t *testing.T) {
-	for life, bound := range map[time.Duration][2]int{
+	for lasts, bound := range map[time.Duration][2]int{
 		//report: Processes | github/copilot-cli#3782, NousResearch/hermes-agent#98763, ferro-labs/ai-gateway#361 | a program ends right after its start, whatever is done | it is started again after growing waits up to a minute, and only a connection of a minute makes them short again
 		0: {1, 150},
 		//report: Transports | h3js/h3#903, dnakov/claude-mcp#6 | a platform cuts the stream of HTTP+SSE, which is the connection, after some seconds | each connection that ends sooner than after a minute counts as a failure: the next ones are spaced out up to a minute
 		10 * time.Second: {1, 150},
 	} {
-		runInBubble(t, life.String(), func(t *testing.T) {
+		runInBubble(t, lasts.String(), func(t *testing.T) {
 			server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
-				if life == 0 {
+				if lasts == 0 {
 					c.Disconnect()
 					return
 				}
 				c.Result(`{"tools":[]}`)
-				pause(life)
+				pause(lasts)
 				c.Disconnect()
 			}}), nil)
 			ctx := within(t, time.Hour)

@@ -27,17 +27,17 @@ func (c *Client) Complete(ctx context.Context, params *CompleteParams, opts *Req
 	if x.request.meta == nil {
 		x.request.meta = params.Meta
 	}
-	l, err := c.enterConnected(ctx, &x.request)
+	conn, err := c.enterConnected(ctx, &x.request)
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
 	// Servers before that revision may know the request without saying so.
-	if l.info.revision >= protocol.Revision20250326 && l.info.capabilities.Completions == nil {
+	if conn.info.revision >= protocol.Revision20250326 && conn.info.capabilities.Completions == nil {
 		return nil, c.explain(&x.request, WithOutcome(fmt.Errorf("the server does not complete: %w", errors.ErrUnsupported), NotSent))
 	}
 	var res *CompleteResult
-	err = x.run(ctx, func(raw json.RawMessage, _ *life) (_ *inputRequired, err error) {
+	err = x.run(ctx, func(raw json.RawMessage, _ *connection) (_ *inputRequired, err error) {
 		if res, err = decodeCompletion(raw); err == nil {
 			opts.handRaw(raw)
 		}

@@ -140,7 +140,7 @@ func decodeContent(c *jsonscan.Cursor) (Content, error) {
 // maxUnreadData is the size up to which the data of a block that cannot be read is shown.
 const maxUnreadData = 256
 
-// take takes a member of the block.
+// receive takes a member of the block.
 func (b *block) take(key, value []byte) (err error) {
 	switch string(key) {
 	case "type":

@@ -307,9 +307,9 @@ func (s *pages) complete(params json.RawMessage) {
 
 // pagesIn returns what a server of revision 2025-11-25 wants the user to visit
 // before it runs a request, as parameters of elicitations, or nil if that is not why it refused.
-func (c *Client) pagesIn(err error, l *life) []json.RawMessage {
+func (c *Client) pagesIn(err error, conn *connection) []json.RawMessage {
 	var refused *ServerError
-	if c.opts.ElicitURL == nil || l == nil || l.modern() || !errors.As(err, &refused) || refused.Err.Code != protocol.CodeURLRequired {
+	if c.opts.ElicitURL == nil || conn == nil || conn.modern() || !errors.As(err, &refused) || refused.Err.Code != protocol.CodeURLRequired {
 		return nil
 	}
 	if jsonscan.Valid(refused.Err.Data) != nil {
@@ -344,7 +344,7 @@ func (x *exchange) visit(ctx context.Context, wanted []json.RawMessage, cause er
 	var open []*page
 	for _, raw := range wanted {
 		var p *page
-		if !x.life.mayAsk(protocol.Elicit, &x.asked) {
+		if !x.conn.mayAsk(protocol.Elicit, &x.asked) {
 			return x.answered(fmt.Errorf("%w: %w", errTooManyQuestions, cause))
 		}
 		err := x.client.runHandler(protocol.Elicit, func() (err error) {

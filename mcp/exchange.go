@@ -118,9 +118,9 @@ type exchange struct {
 	input    *InputRound           // that the caller makes itself; nil: the handlers make all rounds
 	rounds   int                   // requests sent
 	asked    asked
-	life     *life // of the last one; nil if there was none
+	conn     *connection // of the last one; nil if there was none
 
-	first flight // of the first round
+	first pendingRequest // of the first round
 }
 
 // Places of the parameters of an exchange, behind those of its method.
@@ -173,7 +173,7 @@ func (x *exchange) resume(r *InputRound) error {
 
 // run sends the request until there is an answer. Decode takes a result of the server, or
 // returns what the server needs before there is one.
-func (x *exchange) run(ctx context.Context, decode func(result json.RawMessage, l *life) (*inputRequired, error)) error {
+func (x *exchange) run(ctx context.Context, decode func(result json.RawMessage, conn *connection) (*inputRequired, error)) error {
 	busy := 0
 	if x.input != nil {
 		if err := x.resume(x.input); err != nil {
@@ -182,10 +182,10 @@ func (x *exchange) run(ctx context.Context, decode func(result json.RawMessage, 
 	}
 	for {
 		x.rounds++
-		result, l, err := x.send(ctx)
-		x.life = l
+		result, conn, err := x.send(ctx)
+		x.conn = conn
 		if err != nil {
-			wanted := x.client.pagesIn(err, l)
+			wanted := x.client.pagesIn(err, conn)
 			if wanted == nil || x.rounds == maxInputRounds {
 				if x.rounds > 1 && OutcomeOf(err) == NotSent {
 					err = WithOutcome(err, Answered) // what came before was sent
@@ -197,7 +197,7 @@ func (x *exchange) run(ctx context.Context, decode func(result json.RawMessage, 
 			}
 			continue
 		}
-		need, err := decode(result, l)
+		need, err := decode(result, conn)
 		if err != nil {
 			return x.answered(err)
 		}
@@ -247,7 +247,7 @@ func (x *exchange) ended(ctx context.Context) error {
 func (x *exchange) fulfil(ctx context.Context, need *inputRequired) error {
 	bounded, stop := x.within(ctx)
 	defer stop()
-	responses, err := x.client.handleInput(bounded, x.life, &x.asked, need.requests)
+	responses, err := x.client.handleInput(bounded, x.conn, &x.asked, need.requests)
 	if err != nil && bounded.Err() != nil {
 		err = fmt.Errorf("waiting for what the server wants to know: %w", x.ended(ctx))
 	}
@@ -257,25 +257,25 @@ func (x *exchange) fulfil(ctx context.Context, need *inputRequired) error {
 
 // send sends the request as it stands, and once more if the server refused it
 // because of its header fields: the schema that asks for them has changed since
-// it was listed, and the call was not run. The life is that of the last attempt,
+// it was listed, and the call was not run. The connection is that of the last attempt,
 // or nil if there was none.
-func (x *exchange) send(ctx context.Context) (json.RawMessage, *life, error) {
-	raw, l, err := x.sendOnce(ctx)
+func (x *exchange) send(ctx context.Context) (json.RawMessage, *connection, error) {
+	raw, conn, err := x.sendOnce(ctx)
 	if err == nil || x.request.tool == "" || refusalCode(err) != protocol.CodeHeaderMismatch {
-		return raw, l, err
+		return raw, conn, err
 	}
 	x.client.forgetTools()
 	if _, listErr := x.client.Tools(ctx); listErr != nil {
-		return nil, l, err
+		return nil, conn, err
 	}
 	return x.sendOnce(ctx)
 }
 
-func (x *exchange) sendOnce(ctx context.Context) (json.RawMessage, *life, error) {
+func (x *exchange) sendOnce(ctx context.Context) (json.RawMessage, *connection, error) {
 	if x.request.tool != "" {
 		x.request.header = paramheader.Fields(x.client.knownTool(x.request.tool).headers, x.request.params[paramArguments].value)
 	}
-	if x.rounds > 1 || x.first.life != nil {
+	if x.rounds > 1 || x.first.conn != nil {
 		return x.client.send(ctx, &x.request)
 	}
 	return x.client.sendWith(ctx, &x.request, &x.first)
@@ -297,7 +297,7 @@ func (x *exchange) report(raw json.RawMessage) {
 // tools have side effects.
 func (x *exchange) repeatable() bool {
 	if x.request.tool == "" {
-		return !x.request.unknown
+		return !x.request.effectUnknown
 	}
 	if !x.client.opts.TrustAnnotations {
 		return false

@@ -54,7 +54,7 @@ func newForeignCaller(conn Conn) *foreignCaller {
 	return c
 }
 
-// goes runs f on a goroutine, unless the connection was closed.
+// run runs f on a goroutine, unless the connection was closed.
 func (c *foreignCaller) goes(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -43,41 +43,41 @@ type handshakeRequest struct {
 // within patience, unless the revision is pinned. A server that refuses the revision of discover and says in the same
 // breath that it supports it is asked again, once. It returns when ctx ends or the
 // connection does.
-func (l *life) handshake(ctx context.Context, version string, patience time.Duration, again bool) (*serverInfo, error) {
+func (conn *connection) handshake(ctx context.Context, version string, patience time.Duration, again bool) (*serverInfo, error) {
 	if version < Revision20260728 {
-		return l.initialize(ctx, version)
+		return conn.initialize(ctx, version)
 	}
-	l.unheard = true
-	meta := bytes.TrimSuffix(l.client.requestMeta(Revision20260728), []byte(","))
-	discover := l.begin(ctx, protocol.Discover, fmt.Appendf(nil, `{"_meta":{%s}}`, meta))
+	conn.discoverTimedOut = true
+	meta := bytes.TrimSuffix(conn.client.requestMeta(Revision20260728), []byte(","))
+	discover := conn.begin(ctx, protocol.Discover, fmt.Appendf(nil, `{"_meta":{%s}}`, meta))
 	defer discover.cancel()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-discover.done:
 		if !again && offersRevision(discover.err) {
-			return l.handshake(ctx, version, patience, true)
+			return conn.handshake(ctx, version, patience, true)
 		}
-		info, err := l.discovered(ctx, discover)
+		info, err := conn.discovered(ctx, discover)
 		if info != nil || err != nil {
 			return info, err
 		}
-		return l.initialize(ctx, Revision20251125)
-	case <-l.ended:
-		return nil, l.why
+		return conn.initialize(ctx, Revision20251125)
+	case <-conn.ended:
+		return nil, conn.readErr
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-timer.C:
 		discover.traced(nil, &TimeoutError{"idle", patience})
 	}
 	// An older server may not answer what it does not know.
-	info, err := l.initialize(ctx, Revision20251125)
+	info, err := conn.initialize(ctx, Revision20251125)
 	if err != nil {
 		discover.cancel()
 		select {
 		case <-discover.done: // what was answered before the answer to initialize is known
-			l.late = discover.err == nil
-		case <-l.ended:
+			conn.discoverLate = discover.err == nil
+		case <-conn.ended:
 		case <-ctx.Done():
 		}
 	}
@@ -86,25 +86,25 @@ func (l *life) handshake(ctx context.Context, version string, patience time.Dura
 
 // discovered reads the end of a discover request. It returns neither information nor an
 // error if the server is to be initialized.
-func (l *life) discovered(ctx context.Context, discover *handshakeRequest) (*serverInfo, error) {
+func (conn *connection) discovered(ctx context.Context, discover *handshakeRequest) (*serverInfo, error) {
 	err := discover.err
-	l.unheard = err != nil && l.gone() && !SafeToRetry(err)
+	conn.discoverTimedOut = err != nil && conn.hasEnded() && !SafeToRetry(err)
 	switch {
 	case err == nil:
-	case l.gone(), ctx.Err() != nil, loginFor(err) != nil && !needsRights(err):
+	case conn.hasEnded(), ctx.Err() != nil, loginFor(err) != nil && !needsRights(err):
 		return nil, err
-	case l.client.pinned():
-		return nil, l.client.refusedPin(err, true)
+	case conn.client.pinned():
+		return nil, conn.client.refusedPin(err, true)
 	default:
 		return nil, withRevisions(modernRefusal(err))
 	}
-	if err := discoveredNone(discover.result); err != nil && !l.client.pinned() {
+	if err := discoveredNone(discover.result); err != nil && !conn.client.pinned() {
 		return nil, err
 	}
 	info, err := decodeServerInfo(discover.result)
 	versions, _ := versionsIn(discover.result, "supportedVersions")
 	if err != nil || !slices.Contains(versions, Revision20260728) {
-		if l.client.pinned() {
+		if conn.client.pinned() {
 			return nil, &ProtocolVersionError{want: Revision20260728, offered: versions, err: err}
 		}
 		return nil, nil // as if it did not know the request
@@ -119,10 +119,10 @@ func (l *life) discovered(ctx context.Context, discover *handshakeRequest) (*ser
 // initialize makes the handshake of the revisions before 2026-07-28, and offers the given
 // one. A server that refuses it, instead of naming another in its answer, is offered one
 // other, once.
-func (l *life) initialize(ctx context.Context, revision string) (*serverInfo, error) {
-	info, err := l.offer(ctx, revision)
-	if other := otherRevision(err, revision); other != "" && !l.client.pinned() && !l.gone() {
-		if info, err := l.offer(ctx, other); err == nil {
+func (conn *connection) initialize(ctx context.Context, revision string) (*serverInfo, error) {
+	info, err := conn.offer(ctx, revision)
+	if other := otherRevision(err, revision); other != "" && !conn.client.pinned() && !conn.hasEnded() {
+		if info, err := conn.offer(ctx, other); err == nil {
 			return info, nil
 		}
 	}
@@ -130,23 +130,23 @@ func (l *life) initialize(ctx context.Context, revision string) (*serverInfo, er
 }
 
 // offer is initialize with one revision.
-func (l *life) offer(ctx context.Context, revision string) (*serverInfo, error) {
-	params, err := l.client.initializeParams(revision)
+func (conn *connection) offer(ctx context.Context, revision string) (*serverInfo, error) {
+	params, err := conn.client.initializeParams(revision)
 	if err != nil {
 		return nil, WithOutcome(err, NotSent) // settings of an extension that are no JSON
 	}
-	initialize := l.begin(ctx, protocol.Initialize, params)
+	initialize := conn.begin(ctx, protocol.Initialize, params)
 	defer initialize.cancel()
 	select {
 	case <-initialize.done:
-	case <-l.ended:
-		return nil, l.why
+	case <-conn.ended:
+		return nil, conn.readErr
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	if initialize.err != nil {
-		if l.client.pinned() {
-			return nil, l.client.refusedPin(initialize.err, false)
+		if conn.client.pinned() {
+			return nil, conn.client.refusedPin(initialize.err, false)
 		}
 		return nil, withRevisions(initialize.err)
 	}
@@ -154,7 +154,7 @@ func (l *life) offer(ctx context.Context, revision string) (*serverInfo, error) 
 	if err != nil {
 		return nil, at("result", err)
 	}
-	if l.client.pinned() && info.revision != revision {
+	if conn.client.pinned() && info.revision != revision {
 		return nil, &ProtocolVersionError{want: revision, offered: []string{info.revision}}
 	}
 	if !isKnown(info.revision) {
@@ -163,31 +163,31 @@ func (l *life) offer(ctx context.Context, revision string) (*serverInfo, error) 
 	if info.revision == Revision20251125 {
 		info.tasks = decodeTaskAbilities(initialize.result)
 	}
-	return info, l.notify(ctx, &jsonrpc.Request{Method: protocol.NoteInitialized, Params: json.RawMessage("{}")})
+	return info, conn.notify(ctx, &jsonrpc.Request{Method: protocol.NoteInitialized, Params: json.RawMessage("{}")})
 }
 
 // begin sends a request of the handshake. It ends when it is answered, when ctx ends or
 // when it is canceled; the server is not told of that.
-func (l *life) begin(ctx context.Context, method string, params json.RawMessage) *handshakeRequest {
+func (conn *connection) begin(ctx context.Context, method string, params json.RawMessage) *handshakeRequest {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &handshakeRequest{done: make(chan struct{}), cancel: cancel}
 	m := &jsonrpc.Request{Method: method, Params: params}
-	ctx, o := l.open(ctx, m, false, false)
+	ctx, o := conn.open(ctx, m, false, false)
 	var id atomic.Int64
 	opts := &CallOptions{Numbered: func(n int64) {
 		id.Store(n)
-		l.handshaking.Store(n)
+		conn.handshaking.Store(n)
 	}}
 	var once sync.Once
 	r.traced = func(result json.RawMessage, err error) {
-		once.Do(func() { l.endRequest(o, id.Load(), result, err) })
+		once.Do(func() { conn.endRequest(o, id.Load(), result, err) })
 	}
 	send := func() {
 		defer close(r.done)
 		defer func() { r.traced(r.result, r.err) }()
-		r.result, r.err = l.conn.Call(ctx, method, m.Params, opts)
+		r.result, r.err = conn.wire.Call(ctx, method, m.Params, opts)
 	}
-	if !l.goes(send) {
+	if !conn.run(send) {
 		r.err = WithOutcome(errEnded, NotSent)
 		r.traced(nil, r.err)
 		close(r.done)
@@ -197,9 +197,9 @@ func (l *life) begin(ctx context.Context, method string, params json.RawMessage)
 
 // notify sends a notification, and does not wait longer than ctx for a connection that
 // does.
-func (l *life) notify(ctx context.Context, m *jsonrpc.Request) error {
-	ctx, o := l.open(ctx, m, false, true)
-	err := writeOn(ctx, l.goes, l.conn, m)
+func (conn *connection) notify(ctx context.Context, m *jsonrpc.Request) error {
+	ctx, o := conn.open(ctx, m, false, true)
+	err := writeOn(ctx, conn.run, conn.wire, m)
 	o.end(nil, err)
 	return err
 }

@@ -48,11 +48,11 @@ func (l *writeLog) SessionID() string { return "" }
 // protocol forbids.
 func TestHandshakeIsNotCancelled(t *testing.T) {
 	log := newWriteLog()
-	l := newLife(NewClient("s", log, nil), log)
+	conn := newConnection(NewClient("s", log, nil), log)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := l.handshake(ctx, Revision20260728, time.Nanosecond, false)
+		_, err := conn.handshake(ctx, Revision20260728, time.Nanosecond, false)
 		done <- err
 	}()
 	methods := []string{<-log.methods, <-log.methods}
@@ -60,7 +60,7 @@ func TestHandshakeIsNotCancelled(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(methods), fmt.Sprint([]string{protocol.Initialize, protocol.Discover}), "requests")
 	cancel()
 	assert.Equal(t, <-done, context.Canceled)
-	l.close(nil)
+	conn.close(nil)
 	select {
 	case method := <-log.methods:
 		t.Errorf("got %s after the handshake was given up, want nothing", method)
@@ -82,9 +82,9 @@ func (c *counter) RequestEnd(context.Context, *RequestInfo) { c.open-- }
 // was written.
 func TestHandshakeAfterTheEndIsTraced(t *testing.T) {
 	log, counter := newWriteLog(), &counter{}
-	l := newLife(NewClient("s", log, &ClientOptions{Tracer: counter}), log)
-	l.close(nil)
-	_, err := l.initialize(t.Context(), Revision20251125)
+	conn := newConnection(NewClient("s", log, &ClientOptions{Tracer: counter}), log)
+	conn.close(nil)
+	_, err := conn.initialize(t.Context(), Revision20251125)
 	assert.Fails(t, err)
 	assert.Equal(t, counter.open, 0, "open traces")
 }

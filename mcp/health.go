@@ -36,29 +36,29 @@ type unanswered struct {
 	begun int   // requests that had begun by then
 }
 
-// gaveUp notes that a request was given up.
-func (l *life) gaveUp() {
-	heard := l.pulse.Heard()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.unanswered.n == 0 || l.unanswered.heard != heard {
-		l.unanswered = unanswered{heard: heard, begun: l.begun}
+// noteGivenUp notes that a request was given up.
+func (conn *connection) noteGivenUp() {
+	heard := conn.pulse.Heard()
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	if conn.unanswered.n == 0 || conn.unanswered.heard != heard {
+		conn.unanswered = unanswered{heard: heard, begun: conn.started}
 	}
-	l.unanswered.n++
+	conn.unanswered.n++
 }
 
 // occupied reports whether requests may be what keeps the server from giving a sign
 // of life. Once it is stuck these are only those from before the first that was given
 // up.
-func (l *life) occupied() bool {
-	heard := l.pulse.Heard()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.unanswered.n < maxUnanswered || l.unanswered.heard != heard {
-		return len(l.flights) > 0 || l.pulse.MayBeBusy()
+func (conn *connection) occupied() bool {
+	heard := conn.pulse.Heard()
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	if conn.unanswered.n < maxUnanswered || conn.unanswered.heard != heard {
+		return len(conn.pending) > 0 || conn.pulse.MayBeBusy()
 	}
-	for f := range l.flights {
-		if f.number <= l.unanswered.begun {
+	for p := range conn.pending {
+		if p.number <= conn.unanswered.begun {
 			return true
 		}
 	}
@@ -68,46 +68,46 @@ func (l *life) occupied() bool {
 // watchHealth pings a silent server until the connection ends, and gives it up if it does
 // not answer. A server that is busy, with requests or by itself, is not given up: it
 // answers when it is done. For what its requests were, see occupied.
-func (c *Client) watchHealth(l *life) {
+func (c *Client) watchHealth(conn *connection) {
 	interval := c.opts.HealthInterval
-	if interval < 0 || l.conn.Info().Stateless {
+	if interval < 0 || conn.wire.Info().Stateless {
 		return
 	}
-	l.working() // the handshake was
+	conn.working() // the handshake was
 	misses := 0
 	var look func()
 	look = func() {
 		due := interval
-		switch silence := l.pulse.Silence(); {
+		switch silence := conn.pulse.Silence(); {
 		case silence < interval:
 			misses, due = 0, interval-silence
-		case l.working() || l.occupied():
+		case conn.working() || conn.occupied():
 			misses = 0
 		default:
 			asked := time.Now()
-			if c.pinged(l) {
+			if c.pinged(conn) {
 				misses = 0
-				l.working() // the answer is no other sign
-			} else if misses++; misses >= maxMisses && !l.occupied() {
-				l.fallSick(&UnresponsiveError{l.pulse.Silence()})
+				conn.working() // the answer is no other sign
+			} else if misses++; misses >= maxMisses && !conn.occupied() {
+				conn.giveUp(&UnresponsiveError{conn.pulse.Silence()})
 				return
 			}
 			due = max(0, interval-time.Since(asked))
 		}
-		l.after(due, look)
+		conn.after(due, look)
 	}
-	l.after(interval, look)
+	conn.after(interval, look)
 }
 
 // pinged reports whether the server gives a sign of life when it is asked for
 // one.
-func (c *Client) pinged(l *life) bool {
-	ctx, stop := context.WithTimeout(l.alive, min(healthPatience, c.opts.HealthInterval))
+func (c *Client) pinged(conn *connection) bool {
+	ctx, stop := context.WithTimeout(conn.ctx, min(healthPatience, c.opts.HealthInterval))
 	defer stop()
-	before := l.pulse.Heard()
-	_, err := c.aside(ctx, l, l.ping(), l.meta)
+	before := conn.pulse.Heard()
+	_, err := c.aside(ctx, conn, conn.ping(), conn.meta)
 	if err == nil || ctx.Err() == nil {
-		l.pulse.Beat() // a refusal is a sign of life; a connection that broke ends by itself
+		conn.pulse.Beat() // a refusal is a sign of life; a connection that broke ends by itself
 	}
-	return l.pulse.Heard() != before
+	return conn.pulse.Heard() != before
 }

@@ -27,29 +27,29 @@ func (echoError) NotMCP() bool { return true }
 
 // echoes reports whether the server sends the handshake's request back, which is
 // one that no server makes.
-func (l *life) echoes(m jsonrpc.Message) bool {
+func (conn *connection) echoes(m jsonrpc.Message) bool {
 	req, ok := m.(*jsonrpc.Request)
 	if !ok || req.Method != protocol.Initialize && req.Method != protocol.Discover {
 		return false
 	}
 	id, ok := req.ID.Raw().(int64)
-	return ok && id == l.handshaking.Load()
+	return ok && id == conn.handshaking.Load()
 }
 
-// take takes a message of the server, which came on the answer stream of the call with
+// receive takes a message of the server, which came on the answer stream of the call with
 // the given id, or 0. It never blocks.
-func (l *life) take(m jsonrpc.Message, call int64) {
-	l.taking.Lock()
-	defer l.taking.Unlock()
-	if l.echoes(m) {
-		l.broke(echoError{})
+func (conn *connection) receive(m jsonrpc.Message, call int64) {
+	conn.receiving.Lock()
+	defer conn.receiving.Unlock()
+	if conn.echoes(m) {
+		conn.noteEnd(echoError{})
 		return
 	}
-	l.pulse.Beat()
+	conn.pulse.Beat()
 	switch m := m.(type) {
 	case *jsonrpc.Response:
-		if !l.listened(m) {
-			l.strayed(m.ID)
+		if !conn.listened(m) {
+			conn.strayed(m.ID)
 		}
 	case *jsonrpc.Request:
 		var flaw error
@@ -60,40 +60,40 @@ func (l *life) take(m jsonrpc.Message, call int64) {
 			m.Params = nil
 		}
 		if m.IsCall() {
-			l.serve(m, call, flaw)
+			conn.serve(m, call, flaw)
 			return
 		}
 		if flaw != nil {
-			l.client.opts.Logger.Warn("mcp: a notification cannot be read", "server", l.client.name, "method", harmless([]byte(m.Method)), "error", flaw)
+			conn.client.opts.Logger.Warn("mcp: a notification cannot be read", "server", conn.client.name, "method", harmless([]byte(m.Method)), "error", flaw)
 		}
-		_, o := l.open(l.alive, m, true, true)
+		_, o := conn.open(conn.ctx, m, true, true)
 		if m.Method == protocol.NoteMessage {
-			l.logged(m, call)
+			conn.logged(m, call)
 		} else {
-			l.notice(m.Method, m.Params)
+			conn.notice(m.Method, m.Params)
 		}
 		o.end(nil, nil)
 	}
 }
 
 // notice takes a notification.
-func (l *life) notice(method string, params json.RawMessage) {
+func (conn *connection) notice(method string, params json.RawMessage) {
 	switch method {
 	case protocol.NoteCancelled:
-		l.cancelled(params)
+		conn.cancelled(params)
 	case protocol.NoteToolsChanged:
-		l.changes.Add(1)
-		l.client.listChanged(listTools)
+		conn.changes.Add(1)
+		conn.client.listChanged(listTools)
 	case protocol.NoteResourcesChanged:
-		l.client.listChanged(listResources)
+		conn.client.listChanged(listResources)
 	case protocol.NotePromptsChanged:
-		l.client.listChanged(listPrompts)
+		conn.client.listChanged(listPrompts)
 	case protocol.NoteResourceUpdated:
-		l.client.resourceUpdated(params)
+		conn.client.resourceUpdated(params)
 	case protocol.NoteAcknowledged:
-		l.acknowledged(params)
+		conn.acknowledged(params)
 	case protocol.NoteElicited:
-		l.client.pages.complete(params)
+		conn.client.pages.complete(params)
 	}
 }
 
@@ -124,16 +124,16 @@ func (c causedContext) Value(key any) any {
 // came, if call is not 0, or that which waits for the task that req names, or else the
 // only one that the server can be at work for. If there are several, but all with the same asker,
 // the context is that of one of them.
-func (l *life) causeOf(req *jsonrpc.Request, call int64) (*asked, context.Context) {
+func (conn *connection) causeOf(req *jsonrpc.Request, call int64) (*asked, context.Context) {
 	task, _ := jsonscan.String(jsonscan.Member(req.Params, "_meta", protocol.MetaTask, "taskId"))
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
 	var cause *request
 	many := false
-	for f := range l.flights {
-		r := f.request
+	for p := range conn.pending {
+		r := p.request
 		switch {
-		case r.asked == nil, call != 0 && f.id != call, call == 0 && task != "" && r.task() != task:
+		case r.asked == nil, call != 0 && p.id != call, call == 0 && task != "" && r.task() != task:
 			continue
 		case cause != nil && cause.asked != r.asked:
 			if asker := r.caller.Value(askerKey{}); asker == nil || asker != cause.caller.Value(askerKey{}) {
@@ -144,7 +144,7 @@ func (l *life) causeOf(req *jsonrpc.Request, call int64) (*asked, context.Contex
 		cause = r
 	}
 	switch {
-	case cause == nil, call == 0 && task == "" && l.elsewhereLocked(cause.asked):
+	case cause == nil, call == 0 && task == "" && conn.elsewhereLocked(cause.asked):
 		return nil, nil
 	case many:
 		return nil, cause.caller
@@ -153,156 +153,156 @@ func (l *life) causeOf(req *jsonrpc.Request, call int64) (*asked, context.Contex
 }
 
 // elsewhereLocked reports whether the server may be at work for a request of a caller that is
-// none of the flights: one that was given up, or another one's task.
-func (l *life) elsewhereLocked(of *asked) bool {
-	tasks := l.client.awaiting.Load()
+// none of the pending requests: one that was given up, or another one's task.
+func (conn *connection) elsewhereLocked(of *asked) bool {
+	tasks := conn.client.awaiting.Load()
 	if of.awaits {
 		tasks--
 	}
-	return tasks > 0 || l.pulse.MayBeBusy()
+	return tasks > 0 || conn.pulse.MayBeBusy()
 }
 
 // strayed notes an answer to a request that nobody made.
-func (l *life) strayed(id jsonrpc.ID) {
+func (conn *connection) strayed(id jsonrpc.ID) {
 	text := []byte("null")
 	if id.IsValid() {
 		text, _ = json.Marshal(id.Raw()) // a string or number always encodes
 	}
 	said := harmless(text)
-	l.strayID.Store(&said)
-	if l.strays.Add(1) == 1 {
-		l.client.opts.Logger.Warn("mcp: the server answers a request that nobody made", "server", l.client.name, "id", said)
+	conn.strayID.Store(&said)
+	if conn.strays.Add(1) == 1 {
+		conn.client.opts.Logger.Warn("mcp: the server answers a request that nobody made", "server", conn.client.name, "id", said)
 	}
 }
 
 // withStrays adds to the error of a wait for an answer that other answers have come instead.
-func (l *life) withStrays(err error) error {
-	id := l.strayID.Load()
+func (conn *connection) withStrays(err error) error {
+	id := conn.strayID.Load()
 	if id == nil {
 		return err
 	}
-	return fmt.Errorf("%w; the server has answered requests that nobody made %d times, the last with id %s", err, l.strays.Load(), *id)
+	return fmt.Errorf("%w; the server has answered requests that nobody made %d times, the last with id %s", err, conn.strays.Load(), *id)
 }
 
 // serve answers a request of the server, on a goroutine of its own. Flaw says why its params
 // cannot be read; nil if they can.
-func (l *life) serve(req *jsonrpc.Request, call int64, flaw error) {
-	if l.ready.Load() && l.modern() {
+func (conn *connection) serve(req *jsonrpc.Request, call int64, flaw error) {
+	if conn.ready.Load() && conn.modern() {
 		// Revision 2026-07-28 has no such requests, and forbids answers.
-		l.client.opts.Logger.Warn("mcp: ignoring a request of the server", "server", l.client.name, "method", harmless([]byte(req.Method)))
+		conn.client.opts.Logger.Warn("mcp: ignoring a request of the server", "server", conn.client.name, "method", harmless([]byte(req.Method)))
 		return
 	}
-	base := l.alive
-	of, caller := l.causeOf(req, call)
+	base := conn.ctx
+	of, caller := conn.causeOf(req, call)
 	if caller != nil {
-		base = causedContext{l.alive, caller}
+		base = causedContext{conn.ctx, caller}
 	}
 	ctx, cancel := context.WithCancel(base)
 	s := &service{cancel}
-	l.mu.Lock()
-	_, twice := l.serving[req.ID]
-	full := len(l.serving) >= max(maxServing, l.client.maxHandlers())
+	conn.mu.Lock()
+	_, twice := conn.serving[req.ID]
+	full := len(conn.serving) >= max(maxServing, conn.client.maxHandlers())
 	if !twice && !full {
-		l.serving[req.ID] = s
+		conn.serving[req.ID] = s
 	}
-	l.mu.Unlock()
+	conn.mu.Unlock()
 	serve := func() {
 		defer cancel()
-		l.answer(ctx, req, s, of, flaw)
+		conn.answer(ctx, req, s, of, flaw)
 	}
-	if twice || full || !l.goes(serve) {
+	if twice || full || !conn.run(serve) {
 		cancel()
 	}
 }
 
 // answer answers a request that was made in the course of the request that of belongs to;
 // nil if that is not known.
-func (l *life) answer(ctx context.Context, req *jsonrpc.Request, s *service, of *asked, flaw error) {
+func (conn *connection) answer(ctx context.Context, req *jsonrpc.Request, s *service, of *asked, flaw error) {
 	resp := &jsonrpc.Response{ID: req.ID}
-	ctx, o := l.open(ctx, req, true, false)
+	ctx, o := conn.open(ctx, req, true, false)
 	var result json.RawMessage
 	var err error
 	if flaw != nil {
 		err = &JSONRPCError{Code: jsonrpc.CodeParseError, Message: "the request cannot be read: " + flaw.Error()}
 	} else {
-		result, err = l.grant(ctx, req.Method, req.Params, of)
+		result, err = conn.runHandler(ctx, req.Method, req.Params, of)
 	}
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errTooManyQuestions) { // of which it was told
-			l.client.opts.Logger.Warn("mcp: a request of the server failed", "server", l.client.name, "method", harmless([]byte(req.Method)), "error", err)
+			conn.client.opts.Logger.Warn("mcp: a request of the server failed", "server", conn.client.name, "method", harmless([]byte(req.Method)), "error", err)
 		}
 		resp.Error = refuse(err)
 	} else {
 		resp.Result = relate(result, req.Params)
 	}
-	if err := l.client.fits(int64(len(resp.Result))); err != nil {
-		l.client.opts.Logger.Warn("mcp: an answer to the server is too large", "server", l.client.name, "error", err)
+	if err := conn.client.fits(int64(len(resp.Result))); err != nil {
+		conn.client.opts.Logger.Warn("mcp: an answer to the server is too large", "server", conn.client.name, "error", err)
 		resp.Result, resp.Error = nil, refuse(err)
 	}
-	l.mu.Lock()
-	wanted := l.serving[req.ID] == s // or the server does not want to know any more
-	l.mu.Unlock()
+	conn.mu.Lock()
+	wanted := conn.serving[req.ID] == s // or the server does not want to know any more
+	conn.mu.Unlock()
 	if wanted {
-		_ = l.conn.Write(ctx, resp)
+		_ = conn.wire.Write(ctx, resp)
 		o.end(resp.Result, resp.Error)
 	} else {
 		o.end(nil, context.Canceled)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.serving[req.ID] == s {
-		delete(l.serving, req.ID)
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	if conn.serving[req.ID] == s {
+		delete(conn.serving, req.ID)
 	}
 }
 
-// grant runs the handler for a request. While it runs, no request to the server
+// runHandler runs the handler for a request. While it runs, no request to the server
 // grows impatient: the server may be waiting for the user.
-func (l *life) grant(ctx context.Context, method string, params json.RawMessage, of *asked) (json.RawMessage, error) {
+func (conn *connection) runHandler(ctx context.Context, method string, params json.RawMessage, of *asked) (json.RawMessage, error) {
 	if method == protocol.Ping {
 		return json.RawMessage(`{}`), nil
 	}
-	if isQuestion(method) && l.client.declares(method) && !l.mayAsk(method, nil) {
+	if isQuestion(method) && conn.client.declares(method) && !conn.mayAsk(method, nil) {
 		return declinedAnswer(method)
 	}
-	l.mu.Lock()
-	l.granting++
-	l.mu.Unlock()
+	conn.mu.Lock()
+	conn.answering++
+	conn.mu.Unlock()
 	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.granting--
-		l.granted = time.Now()
+		conn.mu.Lock()
+		defer conn.mu.Unlock()
+		conn.answering--
+		conn.answeredAt = time.Now()
 	}()
-	return l.client.handleRequest(ctx, method, params, true, of)
+	return conn.client.handleRequest(ctx, method, params, true, of)
 }
 
 // patience returns for how much longer a request may be without an answer that
 // has been so for idle, because the server had to wait for an answer itself.
-func (l *life) patience(idle time.Duration) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.granting > 0 {
+func (conn *connection) patience(idle time.Duration) time.Duration {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	if conn.answering > 0 {
 		return idle
 	}
-	return time.Until(l.granted.Add(idle))
+	return time.Until(conn.answeredAt.Add(idle))
 }
 
 // cancelled ends the service of a request that the server does not wait for any
 // more. It is not answered.
-func (l *life) cancelled(params json.RawMessage) {
+func (conn *connection) cancelled(params json.RawMessage) {
 	var raw any
 	_ = json.Unmarshal(jsonscan.Member(params, "requestId"), &raw) // what is none leaves nil, which is no id
 	id, err := jsonrpc.MakeID(raw)
 	if err != nil || !id.IsValid() {
 		return
 	}
-	l.mu.Lock()
-	s := l.serving[id]
-	delete(l.serving, id)
-	l.mu.Unlock()
+	conn.mu.Lock()
+	s := conn.serving[id]
+	delete(conn.serving, id)
+	conn.mu.Unlock()
 	if s != nil {
 		s.cancel()
 		return
 	}
-	l.endListening(id, nil)
+	conn.endListening(id, nil)
 }

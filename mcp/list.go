@@ -23,7 +23,7 @@ type list[T any] struct {
 	member string // of the result that holds the items, such as "tools"
 	noun   string // for one item, such as "tool"
 	// offered reports whether the server says that it has the list; else it is empty.
-	offered func(*life) bool
+	offered func(*connection) bool
 	// decode takes one item. What it refuses is left out. An item is flawed if something that is optional was.
 	decode func(raw []byte, modern bool) (item *T, flawed bool, err error)
 	// key names an item among those of the list.
@@ -39,7 +39,7 @@ type listPage[T any] struct {
 	problems []ListProblem
 	next     json.RawMessage // the cursor of the next one as the server wrote it; nil on the last
 	bytes    int
-	life     *life
+	conn     *connection
 }
 
 // A pager reads the pages of a list one after the other.
@@ -55,7 +55,7 @@ type pager[T any] struct {
 // The pagesRead are those of a list that were read so far.
 type pagesRead struct {
 	cursor   json.RawMessage // of the next page; nil: the first
-	source   *life           // where it came from
+	source   *connection     // where it came from
 	ended    bool
 	pages    int
 	items    int
@@ -75,7 +75,7 @@ func (p *pager[T]) next(ctx context.Context) (items []*T, restarted bool, err er
 			err = p.count(&page)
 			return page.items, restarted, err
 		}
-		if !p.outlived(err, page.life) {
+		if !p.outlived(err, page.conn) {
 			return nil, restarted, err
 		}
 		p.pagesRead = pagesRead{}
@@ -92,18 +92,18 @@ func (p *pager[T]) request() *request {
 	return r
 }
 
-// ask asks the server for the next page. With an error the page tells the life.
+// ask asks the server for the next page. With an error the page tells the connection.
 func (p *pager[T]) ask(ctx context.Context) (page listPage[T], err error) {
-	result, l, err := p.client.send(ctx, p.request())
+	result, conn, err := p.client.send(ctx, p.request())
 	if err != nil {
-		return listPage[T]{life: l}, err
+		return listPage[T]{conn: conn}, err
 	}
 	var fresh freshness
-	if l.modern() {
+	if conn.modern() {
 		fresh = freshnessOf(result)
 	}
-	page, err = p.decode(ctx, result, l.modern())
-	page.freshness, page.life = fresh, l
+	page, err = p.decode(ctx, result, conn.modern())
+	page.freshness, page.conn = fresh, conn
 	return page, err
 }
 
@@ -111,9 +111,9 @@ func (p *pager[T]) ask(ctx context.Context) (page listPage[T], err error) {
 // server does not know any more, though it was good once. Then the list has to be
 // read from the beginning: once if the same connection gave the cursor, whose list
 // may have changed, and more often if it is of an earlier one.
-func (p *pager[T]) outlived(err error, l *life) bool {
+func (p *pager[T]) outlived(err error, conn *connection) bool {
 	most := maxListings
-	if l == p.source {
+	if conn == p.source {
 		most = 1
 	}
 	return p.cursor != nil && refusalCode(err) == jsonrpc.CodeInvalidParams && p.restarts < most
@@ -139,7 +139,7 @@ func (p *pager[T]) count(page *listPage[T]) error {
 		err = &LimitError{p.list.member + " of a server", int64(p.list.max)}
 	case p.bytes > maxCatalog:
 		err = &LimitError{"bytes of " + p.list.method, maxCatalog}
-	case page.next == nil || !page.life.modern() && next == `""`:
+	case page.next == nil || !page.conn.modern() && next == `""`:
 		// To older revisions an empty cursor is none; from 2026-07-28 on it is
 		// one like all others.
 		p.ended = true
@@ -157,7 +157,7 @@ func (p *pager[T]) count(page *listPage[T]) error {
 		p.seen = make(map[string]bool)
 	}
 	p.seen[next] = true
-	p.cursor, p.source = page.next, page.life
+	p.cursor, p.source = page.next, page.conn
 	return nil
 }
 
@@ -286,12 +286,12 @@ func each[T any](ctx context.Context, c *Client, l *list[T]) iter.Seq2[*T, error
 // use is next as a use of the client that Shutdown waits for. A server without
 // the list is not asked.
 func (p *pager[T]) use(ctx context.Context) (items []*T, restarted bool, err error) {
-	l, err := p.client.enterConnected(ctx, p.request())
+	conn, err := p.client.enterConnected(ctx, p.request())
 	if err != nil {
 		return nil, false, err
 	}
 	defer p.client.leave()
-	if !p.list.offered(l) {
+	if !p.list.offered(conn) {
 		p.ended = true
 		return nil, false, nil
 	}

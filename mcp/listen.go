@@ -39,11 +39,11 @@ const (
 // one of them ends.
 type listener struct {
 	client *Client
-	life   *life
+	conn   *connection
 	lists  []member    // that are announced; nil: none
 	idle   atomic.Bool // several ended soon one after the other: no list is read for the next
 
-	// The following are guarded by the lock of the life.
+	// The following are guarded by the lock of the connection.
 	made      int           // requests
 	present   *subscription // nil if there is none
 	cancelled *subscription // the one before it, while that has not ended
@@ -59,16 +59,16 @@ type subscription struct {
 
 // listen begins to listen, as far as the server announces anything, and returns
 // when it was asked to, so that what is listed then is not listed too early.
-func (c *Client) listen(ctx context.Context, l *life) error {
-	n := &listener{client: c, life: l, lists: l.announcedLists()}
-	if n.lists == nil && !l.announcesUpdates() {
+func (c *Client) listen(ctx context.Context, conn *connection) error {
+	n := &listener{client: c, conn: conn, lists: conn.announcedLists()}
+	if n.lists == nil && !conn.announcesUpdates() {
 		return nil
 	}
-	l.mu.Lock()
-	l.listener = n
-	l.mu.Unlock()
+	conn.mu.Lock()
+	conn.listener = n
+	conn.mu.Unlock()
 	begun := make(chan struct{})
-	l.goes(func() { n.run(begun) })
+	conn.run(func() { n.run(begun) })
 	select {
 	case <-begun:
 		return nil
@@ -78,8 +78,8 @@ func (c *Client) listen(ctx context.Context, l *life) error {
 }
 
 // announcedLists returns the lists whose changes the server says to announce.
-func (l *life) announcedLists() (lists []member) {
-	caps := l.info.capabilities
+func (conn *connection) announcedLists() (lists []member) {
+	caps := conn.info.capabilities
 	add := func(key string, announced bool) {
 		if announced {
 			lists = append(lists, member{key, json.RawMessage("true")})
@@ -94,7 +94,7 @@ func (l *life) announcedLists() (lists []member) {
 // wanted returns what is to be announced, or nil.
 func (n *listener) wanted() json.RawMessage {
 	members := n.lists
-	if uris := n.client.topics.uris(); len(uris) > 0 && n.life.announcesUpdates() {
+	if uris := n.client.topics.uris(); len(uris) > 0 && n.conn.announcesUpdates() {
 		list, _ := json.Marshal(uris) // strings always encode
 		members = append(members[:len(members):len(members)], member{"resourceSubscriptions", list})
 	}
@@ -104,7 +104,7 @@ func (n *listener) wanted() json.RawMessage {
 	return object(members...)
 }
 
-// run makes the request whenever it has to be made, until the life ends. It
+// run makes the request whenever it has to be made, until the connection ends. It
 // closes begun when it has done so for the first time.
 func (n *listener) run(begun chan<- struct{}) {
 	s := &subscription{}
@@ -120,14 +120,14 @@ func (n *listener) run(begun chan<- struct{}) {
 		}
 		var err error
 		select {
-		case <-n.life.alive.Done():
+		case <-n.conn.ctx.Done():
 			return
 		case <-n.client.topics.changed:
 			continue
 		case err = <-s.ended:
 		}
-		if err != nil && n.life.gone() { // it was not refused: the next connection makes it
-			<-n.life.alive.Done()
+		if err != nil && n.conn.hasEnded() { // it was not refused: the next connection makes it
+			<-n.conn.ctx.Done()
 			return
 		}
 		if time.Since(s.made) >= steadyListen {
@@ -138,7 +138,7 @@ func (n *listener) run(begun chan<- struct{}) {
 		switch refused := err != nil && refusesForGood(err); {
 		case refused || ends > maxListens:
 			n.giveUp(s.asked, err, !refused)
-		case feed.Sleep(n.life.alive, backoff.Full(ends-1, retryBase/2, retryBase, retryCeiling)) != nil:
+		case feed.Sleep(n.conn.ctx, backoff.Full(ends-1, retryBase/2, retryBase, retryCeiling)) != nil:
 			return
 		}
 		s = &subscription{}
@@ -159,7 +159,7 @@ func (n *listener) giveUp(asked json.RawMessage, err error, all bool) {
 	}
 	if n.lists != nil && (all || len(uris) == 0) {
 		n.client.opts.Logger.Warn("mcp: the server does not announce changes", "server", n.client.name, "error", err)
-		n.life.unannounced.Store(true)
+		n.conn.unannounced.Store(true)
 		n.lists = nil
 	}
 }
@@ -170,21 +170,21 @@ func (n *listener) start(filter json.RawMessage) *subscription {
 	if filter == nil {
 		return s
 	}
-	l := n.life
-	l.mu.Lock()
+	conn := n.conn
+	conn.mu.Lock()
 	n.made++
 	again := n.made > 1 && !n.idle.Load()
 	s.id, _ = jsonrpc.MakeID(fmt.Sprintf("%s %d", protocol.Listen, n.made)) // a string always is one
 	n.present = s
-	l.mu.Unlock()
-	params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(l.meta, []byte(","))...)
+	conn.mu.Unlock()
+	params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(conn.meta, []byte(","))...)
 	params = append(append(append(params, `},"notifications":`...), filter...), '}')
 	m := &jsonrpc.Request{ID: s.id, Method: protocol.Listen, Params: params}
-	ctx, o := l.open(l.alive, m, false, false)
-	err := l.conn.Write(ctx, m)
+	ctx, o := conn.open(conn.ctx, m, false, false)
+	err := conn.wire.Write(ctx, m)
 	o.end(nil, err) // it stays unanswered
 	if err != nil {
-		l.endListening(s.id, err)
+		conn.endListening(s.id, err)
 	}
 	if again {
 		n.missed()
@@ -194,50 +194,50 @@ func (n *listener) start(filter json.RawMessage) *subscription {
 
 // stop cancels the request, if there is one, and waits for its end where that matters.
 func (n *listener) stop() {
-	l := n.life
-	l.mu.Lock()
+	conn := n.conn
+	conn.mu.Lock()
 	s := n.present
 	n.present, n.cancelled = nil, s
-	l.mu.Unlock()
+	conn.mu.Unlock()
 	if s == nil {
 		return
 	}
 	n.idle.Store(false)
 	params, _ := json.Marshal(map[string]any{"requestId": s.id.Raw()})
-	err := l.conn.Write(l.alive, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
-	if err != nil || l.conn.Info().Stateless {
+	err := conn.wire.Write(conn.ctx, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
+	if err != nil || conn.wire.Info().Stateless {
 		return // each request is a connection of its own
 	}
 	select {
 	case <-s.ended:
 	case <-time.After(listenGrace):
-	case <-l.alive.Done():
+	case <-conn.ctx.Done():
 	}
 }
 
 // missed takes it that lists have changed while the server announced nothing.
 func (n *listener) missed() {
-	n.life.mended.Add(1)
+	n.conn.mended.Add(1)
 	n.client.listChanged(listTools | listResources | listPrompts)
 }
 
 // listened takes the answer to a subscription, which ends it, and reports whether it is one.
-func (l *life) listened(m *jsonrpc.Response) bool {
+func (conn *connection) listened(m *jsonrpc.Response) bool {
 	id, ok := m.ID.Raw().(string)
 	if ok = ok && strings.HasPrefix(id, protocol.Listen); ok {
-		l.endListening(m.ID, m.Error)
+		conn.endListening(m.ID, m.Error)
 	}
 	return ok
 }
 
 // endListening notes that a subscription has ended, if the id is that of one.
-func (l *life) endListening(id jsonrpc.ID, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.listener == nil {
+func (conn *connection) endListening(id jsonrpc.ID, err error) {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	if conn.listener == nil {
 		return
 	}
-	for _, s := range []**subscription{&l.listener.present, &l.listener.cancelled} {
+	for _, s := range []**subscription{&conn.listener.present, &conn.listener.cancelled} {
 		if *s != nil && (*s).id == id {
 			(*s).ended <- err
 			*s = nil
@@ -246,23 +246,23 @@ func (l *life) endListening(id jsonrpc.ID, err error) {
 }
 
 // acknowledged takes the server's word for what it will announce.
-func (l *life) acknowledged(params json.RawMessage) {
+func (conn *connection) acknowledged(params json.RawMessage) {
 	text, _ := jsonscan.String(jsonscan.Member(params, "_meta", protocol.MetaSubscription))
 	id, _ := jsonrpc.MakeID(text)
-	l.mu.Lock()
-	n := l.listener
+	conn.mu.Lock()
+	n := conn.listener
 	if n == nil || n.present == nil || id != n.present.id {
-		l.mu.Unlock()
+		conn.mu.Unlock()
 		return
 	}
 	s := n.present
 	again := n.made > 1 && !n.idle.Load() // a transport that mends the stream says itself what it may have missed
-	l.mu.Unlock()
+	conn.mu.Unlock()
 	if again {
 		n.missed()
 	}
 	filter := jsonscan.Member(params, "notifications")
-	n.life.unannounced.Store(string(jsonscan.Member(filter, "toolsListChanged")) != "true")
+	n.conn.unannounced.Store(string(jsonscan.Member(filter, "toolsListChanged")) != "true")
 	n.client.agreedOn(s.asked, filter)
 }
 

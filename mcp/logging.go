@@ -78,12 +78,12 @@ func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
 	}
 	defer c.leave()
 	c.level.Store(&level)
-	l := c.life()
-	if l == nil {
+	conn := c.connection()
+	if conn == nil {
 		return nil
 	}
-	err := c.tellLevel(ctx, l)
-	if err != nil && l.gone() && ctx.Err() == nil && c.closing.Err() == nil {
+	err := c.tellLevel(ctx, conn)
+	if err != nil && conn.hasEnded() && ctx.Err() == nil && c.closing.Err() == nil {
 		return nil // the next connection is told
 	}
 	return err
@@ -101,8 +101,8 @@ func (c *Client) LogLevel() LoggingLevel {
 
 // tellLevel tells a server of an older revision the present level. The last one
 // told is always the last one set.
-func (c *Client) tellLevel(ctx context.Context, l *life) error {
-	if l.modern() || l.info.capabilities.Logging == nil {
+func (c *Client) tellLevel(ctx context.Context, conn *connection) error {
+	if conn.modern() || conn.info.capabilities.Logging == nil {
 		return nil
 	}
 	unlock, err := c.locks.Lock(ctx, "level")
@@ -112,23 +112,23 @@ func (c *Client) tellLevel(ctx context.Context, l *life) error {
 	defer unlock()
 	level := c.LogLevel()
 	if level == "" {
-		if !l.leveled {
+		if !conn.levelSet {
 			return nil
 		}
 		level = leastLog
 	}
-	l.leveled = true
-	return c.tellServer(ctx, l, protocol.SetLogLevel, member{"level", appendQuoted(nil, string(level))})
+	conn.levelSet = true
+	return c.tellServer(ctx, conn, protocol.SetLogLevel, member{"level", appendQuoted(nil, string(level))})
 }
 
 // greetWithLevel tells a server the level on a new connection, once that is public: a
 // call that sets another level from then on sends it to the server itself.
-func (c *Client) greetWithLevel(l *life) {
+func (c *Client) greetWithLevel(conn *connection) {
 	if c.LogLevel() == "" {
 		return
 	}
-	l.goes(func() {
-		if err := c.tellLevel(l.alive, l); err != nil && l.alive.Err() == nil {
+	conn.run(func() {
+		if err := c.tellLevel(conn.ctx, conn); err != nil && conn.ctx.Err() == nil {
 			c.opts.Logger.Warn("mcp: the server was not told what to log", "server", c.name, "error", err)
 		}
 	})
@@ -149,19 +149,19 @@ func WithLog(ctx context.Context, fn func(*LogMessage)) context.Context {
 
 // logged takes a log message that came on the answer stream of the call with the given id, or
 // 0. It does not wait.
-func (l *life) logged(req *jsonrpc.Request, call int64) {
+func (conn *connection) logged(req *jsonrpc.Request, call int64) {
 	m, err := decodeLogMessage(req.Params)
 	if err != nil {
-		l.client.opts.Logger.Warn("mcp: ignoring an invalid log message", "server", l.client.name, "error", err)
+		conn.client.opts.Logger.Warn("mcp: ignoring an invalid log message", "server", conn.client.name, "error", err)
 		return
 	}
-	m.Server = l.client.name
-	if _, caller := l.causeOf(req, call); caller != nil {
+	m.Server = conn.client.name
+	if _, caller := conn.causeOf(req, call); caller != nil {
 		if fn, ok := caller.Value(logKey{}).(func(*LogMessage)); ok {
 			fn(m)
 		}
 	}
-	if q := &l.client.logs; q.add(m) && !l.goes(func() { q.handOn(l.client) }) {
+	if q := &conn.client.logs; q.add(m) && !conn.run(func() { q.handOn(conn.client) }) {
 		q.stop()
 	}
 }

@@ -282,15 +282,15 @@ func (c *Client) requestMeta(version string) []byte {
 	return meta
 }
 
-// metaWith returns what requestMeta wrote for the life with other capabilities, if there are any. They are
+// metaWith returns what requestMeta wrote for the connection with other capabilities, if there are any. They are
 // the last of its members.
-func (l *life) metaWith(capabilities json.RawMessage) []byte {
+func (conn *connection) metaWith(capabilities json.RawMessage) []byte {
 	const key = `"` + protocol.MetaCapabilities + `":`
-	i := bytes.Index(l.meta, []byte(key))
+	i := bytes.Index(conn.meta, []byte(key))
 	if capabilities == nil || i < 0 {
-		return l.meta
+		return conn.meta
 	}
-	return slices.Concat(l.meta[:i+len(key)], capabilities, []byte{','})
+	return slices.Concat(conn.meta[:i+len(key)], capabilities, []byte{','})
 }
 
 // initializeParams returns the parameters of initialize, with which the client offers a

@@ -30,8 +30,8 @@ type request struct {
 
 	capabilities json.RawMessage // declared in the place of the client's own; nil: those are
 
-	unknown bool // nothing is known of what it does
-	life    int  // number of the only life that it may be sent on; 0: any
+	effectUnknown  bool // nothing is known of what it does
+	onlyConnection int  // number of the only connection that it may be sent on; 0: any
 
 	idle  time.Duration
 	total time.Duration
@@ -82,15 +82,15 @@ func (r *request) size() (bytes int64) {
 	return bytes
 }
 
-// send sends r and returns its result and the life it came from, which is nil if
+// send sends r and returns its result and the connection it came from, which is nil if
 // there was none, also with an error. It sends a
 // second time only what was not sent, or does no harm when repeated.
-func (c *Client) send(ctx context.Context, r *request) (json.RawMessage, *life, error) {
-	return c.sendWith(ctx, r, &flight{})
+func (c *Client) send(ctx context.Context, r *request) (json.RawMessage, *connection, error) {
+	return c.sendWith(ctx, r, &pendingRequest{})
 }
 
-// sendWith is send with memory for the first flight.
-func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (result json.RawMessage, l *life, err error) {
+// sendWith is send with memory for the first pending request.
+func (c *Client) sendWith(ctx context.Context, r *request, first *pendingRequest) (result json.RawMessage, conn *connection, err error) {
 	r.caller = ctx
 	if c.tracing == nil {
 		return c.deliver(ctx, r, first)
@@ -101,7 +101,7 @@ func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (resul
 	return c.deliver(work, r, first)
 }
 
-func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.RawMessage, *life, error) {
+func (c *Client) deliver(ctx context.Context, r *request, first *pendingRequest) (json.RawMessage, *connection, error) {
 	err := c.fits(r.size())
 	if err == nil {
 		err = c.takeTurn(ctx, r)
@@ -110,36 +110,36 @@ func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.R
 		return nil, nil, c.explain(r, err)
 	}
 	defer c.queue.Leave()
-	var spent *life
+	var spent *connection
 	var failed error // of the first attempt
 	for {
 		// A list with which the connection ended, such as one that is read on each new one, can wait.
-		l, err := c.await(ctx, spent, -1, spent == nil || !listsItems(r.method))
+		conn, err := c.await(ctx, spent, -1, spent == nil || !listsItems(r.method))
 		if err != nil {
 			return nil, nil, c.explain(r, graver(failed, err))
 		}
-		if r.life != 0 && r.life != l.number {
+		if r.onlyConnection != 0 && r.onlyConnection != conn.number {
 			err, outcome := ErrOtherConnection, NotSent
 			if failed != nil {
 				err, outcome = fmt.Errorf("%w: %w", err, failed), OutcomeOf(failed)
 			}
 			return nil, nil, c.explain(r, WithOutcome(err, outcome))
 		}
-		f := first
+		p := first
 		if failed != nil {
-			f = &flight{} // something may still refer to the first
+			p = &pendingRequest{} // something may still refer to the first
 		}
-		result, err := c.sendOnce(ctx, l, r, f)
+		result, err := c.sendOnce(ctx, conn, r, p)
 		if err == nil {
-			return result, l, nil
+			return result, conn, nil
 		}
-		if failed != nil || ctx.Err() != nil || !c.mayRepeat(l, r, err) {
-			return nil, l, c.explain(r, graver(failed, err))
+		if failed != nil || ctx.Err() != nil || !c.mayRepeat(conn, r, err) {
+			return nil, conn, c.explain(r, graver(failed, err))
 		}
 		failed = err
 		c.retried(ctx, r.trace, err)
-		if l.gone() || isRevisionError(err) {
-			spent = l
+		if conn.hasEnded() || isRevisionError(err) {
+			spent = conn
 		}
 	}
 }
@@ -155,11 +155,11 @@ func graver(first, second error) error {
 
 // mayRepeat reports whether a failed request can be sent once more: on a new
 // connection, or where only its answer was lost on the same.
-func (c *Client) mayRepeat(l *life, r *request, err error) bool {
-	if !l.gone() && !isRevisionError(err) {
+func (c *Client) mayRepeat(conn *connection, r *request, err error) bool {
+	if !conn.hasEnded() && !isRevisionError(err) {
 		return errors.Is(err, ErrAnswerLost) && r.repeatable()
 	}
-	if r.life != 0 && errors.Is(err, ErrCutOff) {
+	if r.onlyConnection != 0 && errors.Is(err, ErrCutOff) {
 		return false // or its caller would follow the server from one end to the next
 	}
 	return SafeToRetry(err) || OutcomeOf(err) == Unknown && r.repeatable()
@@ -218,57 +218,57 @@ func (c *Client) busyError(full fairqueue.Refusal) *BusyError {
 	return e
 }
 
-func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (json.RawMessage, error) {
-	if err := c.launch(ctx, f, l, r); err != nil {
+func (c *Client) sendOnce(ctx context.Context, conn *connection, r *request, p *pendingRequest) (json.RawMessage, error) {
+	if err := c.start(ctx, p, conn, r); err != nil {
 		return nil, err
 	}
-	defer f.land()
-	params, err := r.encode(l, f.opts.ProgressToken)
+	defer p.finish()
+	params, err := r.encode(conn, p.opts.ProgressToken)
 	if err != nil {
 		return nil, WithOutcome(err, NotSent)
 	}
-	r.trace.departs(l, &f.opts)
-	f.noteID()
-	result, err := c.exchangeOn(f, l, r.method, params, &f.opts)
+	r.trace.departs(conn, &p.opts)
+	p.noteID()
+	result, err := c.exchangeOn(p, conn, r.method, params, &p.opts)
 	now := time.Now() // of which a call needs few: it is a large part of a small one
-	took := int64(now.Sub(l.born) - f.began)
+	took := int64(now.Sub(conn.opened) - p.started)
 	mean := cmp.Or(c.service.Load(), took)
 	c.service.Store(max(mean+(took-mean)/16, 1)) // one of several at the same time may be lost
 	outcome := OutcomeOf(err)
-	given, _ := f.ended()
+	given, _ := p.ended()
 	switch {
 	case outcome == Answered:
-		l.pulse.BeatAt(now)
+		conn.pulse.BeatAt(now)
 	case given != nil:
-		l.gaveUp()
+		conn.noteGivenUp()
 	}
 	if outcome == Unknown {
-		l.pulse.Abandoned(r.total)
+		conn.pulse.Abandoned(r.total)
 	}
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}
-	err = c.lookInto(f, l, err)
-	if ended, cause := f.ended(); ended != nil && errors.Is(err, ended) {
+	err = c.lookInto(p, conn, err)
+	if ended, cause := p.ended(); ended != nil && errors.Is(err, ended) {
 		err = WithOutcome(cause, OutcomeOf(err))
 	}
 	return nil, err
 }
 
-// encode writes the parameters of the request for one life.
-func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
-	size := len(l.meta) + 64
+// encode writes the parameters of the request for one connection.
+func (r *request) encode(conn *connection, token int64) (json.RawMessage, error) {
+	size := len(conn.meta) + 64
 	for _, m := range r.params {
 		size += len(m.key) + len(m.value) + 4
 	}
-	if !l.info.tasks.calls {
+	if !conn.info.tasks.calls {
 		r.params[paramTask].value = nil // whatever the server before this one could
 	}
 	out := append(make([]byte, 0, size), `{"_meta":{`...)
 	empty := len(out)
-	out = append(out, l.metaWith(r.capabilities)...)
-	if _, own := r.meta[protocol.MetaLogLevel]; l.modern() && !own {
-		if level := l.client.LogLevel(); level != "" {
+	out = append(out, conn.metaWith(r.capabilities)...)
+	if _, own := r.meta[protocol.MetaLogLevel]; conn.modern() && !own {
+		if level := conn.client.LogLevel(); level != "" {
 			out = append(append(append(out, `"`+protocol.MetaLogLevel+`":"`...), level...), `",`...)
 		}
 	}
@@ -278,7 +278,7 @@ func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
 		out = append(out, ',')
 	}
 	for key, value := range r.meta {
-		if key == "progressToken" || len(l.meta) > 0 && isRequestMeta(key) {
+		if key == "progressToken" || len(conn.meta) > 0 && isRequestMeta(key) {
 			continue // set already, and two of a key mean nothing
 		}
 		text, err := json.Marshal(value)
@@ -343,21 +343,21 @@ func (c *Client) explain(r *request, err error) error {
 // Ping asks the server for a sign of life: by ping, or in revision 2026-07-28,
 // which has no ping, by server/discover.
 func (c *Client) Ping(ctx context.Context) error {
-	l, err := c.enterConnected(ctx, &request{method: protocol.Ping})
+	conn, err := c.enterConnected(ctx, &request{method: protocol.Ping})
 	if err != nil {
 		return err
 	}
 	defer c.leave()
-	_, last, err := c.send(ctx, c.newRequest(l.ping()))
-	if err != nil && last != nil && last.modern() != l.modern() {
+	_, last, err := c.send(ctx, c.newRequest(conn.ping()))
+	if err != nil && last != nil && last.modern() != conn.modern() {
 		_, _, err = c.send(ctx, c.newRequest(last.ping())) // to each revision its own
 	}
 	return err
 }
 
 // ping is the method by which a server is asked for a sign of life.
-func (l *life) ping() string {
-	if l.modern() {
+func (conn *connection) ping() string {
+	if conn.modern() {
 		return protocol.Discover
 	}
 	return protocol.Ping

@@ -17,8 +17,8 @@ import (
 //cure:list the resources again: the address is wrong, or the resource is gone
 var ErrResourceNotFound = errors.New("mcp: resource not found")
 
-func offersResources(l *life) bool {
-	return l.info.capabilities.Resources != nil
+func offersResources(conn *connection) bool {
+	return conn.info.capabilities.Resources != nil
 }
 
 // Resources yields the server's resources, in its order. Pages are read as they
@@ -64,8 +64,8 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 	read := &exchange{}
 	read.begin(c, protocol.ReadResource, opts, member{"uri", appendQuoted(nil, uri)})
 	var res *ReadResourceResult
-	err := read.run(ctx, func(raw json.RawMessage, l *life) (need *inputRequired, err error) {
-		if res, need, err = decodeReadResult(raw, l.modern()); res != nil {
+	err := read.run(ctx, func(raw json.RawMessage, conn *connection) (need *inputRequired, err error) {
+		if res, need, err = decodeReadResult(raw, conn.modern()); res != nil {
 			opts.handRaw(raw)
 		}
 		return need, err
@@ -82,7 +82,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 // missing reports whether a server says that it has no such resource.
 func (x *exchange) missing(err error) bool {
 	code := refusalCode(err)
-	return code == protocol.CodeResourceNotFound || code == jsonrpc.CodeInvalidParams && x.life != nil && x.life.modern()
+	return code == protocol.CodeResourceNotFound || code == jsonrpc.CodeInvalidParams && x.conn != nil && x.conn.modern()
 }
 
 // A notFoundError is an error that is ErrResourceNotFound.
@@ -98,7 +98,7 @@ func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
 		method:  protocol.ListPrompts,
 		member:  "prompts",
 		noun:    "prompt",
-		offered: func(l *life) bool { return l.info.capabilities.Prompts != nil },
+		offered: func(conn *connection) bool { return conn.info.capabilities.Prompts != nil },
 		decode:  decodePrompt,
 		key:     func(p *Prompt) string { return p.Name },
 	})
@@ -119,8 +119,8 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]str
 	get := &exchange{}
 	get.begin(c, protocol.GetPrompt, opts, member{"name", appendQuoted(nil, name)}, member{"arguments", arguments})
 	var res *GetPromptResult
-	err := get.run(ctx, func(raw json.RawMessage, l *life) (need *inputRequired, err error) {
-		if res, need, err = decodePromptResult(raw, l.modern()); res != nil {
+	err := get.run(ctx, func(raw json.RawMessage, conn *connection) (need *inputRequired, err error) {
+		if res, need, err = decodePromptResult(raw, conn.modern()); res != nil {
 			opts.handRaw(raw)
 		}
 		return need, err

@@ -18,16 +18,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
-// retireWait is how long requests in flight may take to be refused like the one
+// supersededWait is how long requests in flight may take to be refused like the one
 // that showed that the server speaks another revision: cut off, they would count
 // as possibly run.
-const retireWait = time.Second
+const supersededWait = time.Second
 
 // askPatience is how long a server may take to say which revision it speaks. The answer
 // that gave rise to the question waits for it.
 const askPatience = 3 * time.Second
 
-// A revisionError ends a life whose server was replaced by one that speaks other
+// A revisionError ends a connection whose server was replaced by one that speaks other
 // revisions. Requests that it refused did not run.
 type revisionError struct{ was string }
 
@@ -40,9 +40,9 @@ func isRevisionError(err error) bool {
 }
 
 // doubts reports whether the error with which a request has ended is one of a server
-// that speaks another revision than the life, though it need not be. Unrun says that
+// that speaks another revision than the connection, though it need not be. Unrun says that
 // such a server has not run the request.
-func (l *life) doubts(err error) (doubtful, unrun bool) {
+func (conn *connection) doubts(err error) (doubtful, unrun bool) {
 	refused := refusedByStatus(err)
 	var answer *JSONRPCError
 	if !errors.As(err, &answer) {
@@ -52,11 +52,11 @@ func (l *life) doubts(err error) (doubtful, unrun bool) {
 	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidRequest, sdk.CodeUnsupportedProtocolVersion:
 		return true, true
 	case sdk.CodeHeaderMismatch, sdk.CodeMissingRequiredClientCapabilities:
-		return !l.modern(), true
+		return !conn.modern(), true
 	case jsonrpc.CodeInvalidParams: // to revision 2026-07-28 they have status 400
-		return refused && !l.modern(), true
+		return refused && !conn.modern(), true
 	case codeServerError: // a server without sessions may have run the request
-		return refused || l.modern(), refused
+		return refused || conn.modern(), refused
 	}
 	return refused, true
 }
@@ -72,11 +72,11 @@ func refusedByStatus(err error) bool {
 // and anything else.
 const codeServerError = -32000
 
-// lookInto returns err, with which a request on l has ended, unless it turns out that
-// the server was replaced by one that speaks another revision: then the life ends,
+// lookInto returns err, with which a request on conn has ended, unless it turns out that
+// the server was replaced by one that speaks another revision: then the connection ends,
 // and the revision of the next one is found out anew.
-func (c *Client) lookInto(ctx context.Context, l *life, err error) error {
-	doubtful, unrun := l.doubts(err)
+func (c *Client) lookInto(ctx context.Context, conn *connection, err error) error {
+	doubtful, unrun := conn.doubts(err)
 	if !doubtful {
 		return err
 	}
@@ -85,13 +85,13 @@ func (c *Client) lookInto(ctx context.Context, l *life, err error) error {
 		return err
 	}
 	defer unlock()
-	other := l.retired()
+	other := conn.supersededBy()
 	if other == nil {
-		if !c.speaksOther(ctx, l) {
+		if !c.speaksOther(ctx, conn) {
 			return err
 		}
-		other = &revisionError{l.info.revision}
-		l.retire(other)
+		other = &revisionError{conn.info.revision}
+		conn.supersede(other)
 	}
 	if !unrun {
 		return err
@@ -100,28 +100,28 @@ func (c *Client) lookInto(ctx context.Context, l *life, err error) error {
 }
 
 // speaksOther asks the server which revision it speaks, and reports whether it is
-// certainly not that of the life. A server that does not answer may do so later.
-func (c *Client) speaksOther(ctx context.Context, l *life) bool {
+// certainly not that of the connection. A server that does not answer may do so later.
+func (c *Client) speaksOther(ctx context.Context, conn *connection) bool {
 	ctx, stop := context.WithTimeout(ctx, min(c.opts.probeTimeout(), askPatience))
 	defer stop()
-	if l.modern() {
-		result, err := c.aside(ctx, l, protocol.Discover, l.meta)
+	if conn.modern() {
+		result, err := c.aside(ctx, conn, protocol.Discover, conn.meta)
 		switch {
 		case err == nil:
-			return lacks(result, "supportedVersions", l.info.revision)
+			return lacks(result, "supportedVersions", conn.info.revision)
 		case codeOf(err) == sdk.CodeUnsupportedProtocolVersion:
 			answer, _ := answerIn(err)
-			return lacks(answer.Data, "supported", l.info.revision)
+			return lacks(answer.Data, "supported", conn.info.revision)
 		}
-		doubtful, _ := l.doubts(err)
+		doubtful, _ := conn.doubts(err)
 		return doubtful
 	}
-	_, err := c.aside(ctx, l, protocol.Ping, nil)
-	if doubtful, _ := l.doubts(err); !doubtful || c.pinned() {
+	_, err := c.aside(ctx, conn, protocol.Ping, nil)
+	if doubtful, _ := conn.doubts(err); !doubtful || c.pinned() {
 		return false
 	}
 	// Not every older server knows a ping. What knows this is none.
-	_, err = c.aside(ctx, l, protocol.Discover, c.requestMeta(Revision20260728))
+	_, err = c.aside(ctx, conn, protocol.Discover, c.requestMeta(Revision20260728))
 	switch codeOf(err) {
 	case sdk.CodeHeaderMismatch, sdk.CodeMissingRequiredClientCapabilities, sdk.CodeUnsupportedProtocolVersion:
 		return true
@@ -130,54 +130,54 @@ func (c *Client) speaksOther(ctx context.Context, l *life) bool {
 }
 
 // aside sends one request beside those of callers.
-func (c *Client) aside(ctx context.Context, l *life, method string, meta []byte) (result []byte, err error) {
+func (c *Client) aside(ctx context.Context, conn *connection, method string, meta []byte) (result []byte, err error) {
 	ctx, info := c.trace(ctx, &request{method: method})
 	defer func() { info.end(result, err) }()
 	var opts CallOptions
-	info.departs(l, &opts)
-	return c.exchangeOn(ctx, l, method, fmt.Appendf(nil, `{"_meta":{%s}}`, bytes.TrimSuffix(meta, []byte(","))), &opts)
+	info.departs(conn, &opts)
+	return c.exchangeOn(ctx, conn, method, fmt.Appendf(nil, `{"_meta":{%s}}`, bytes.TrimSuffix(meta, []byte(","))), &opts)
 }
 
-// retire lets the life carry no further requests and has it ended.
-func (l *life) retire(because *revisionError) {
-	l.mu.Lock()
-	l.over = cmp.Or(l.over, error(because))
-	l.mu.Unlock()
-	l.fallSick(because)
+// supersede lets the connection carry no further requests and has it ended.
+func (conn *connection) supersede(because *revisionError) {
+	conn.mu.Lock()
+	conn.endErr = cmp.Or(conn.endErr, error(because))
+	conn.mu.Unlock()
+	conn.giveUp(because)
 }
 
-// fallSick has the life ended, unless that is on its way already.
-func (l *life) fallSick(because error) {
-	c := l.client
+// giveUp has the connection ended, unless that is on its way already.
+func (conn *connection) giveUp(because error) {
+	c := conn.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l.sick == nil {
-		l.sick = because
-		c.tellLocked(0)
+	if conn.unhealthy == nil {
+		conn.unhealthy = because
+		c.notifyLocked(0)
 	}
 }
 
-// retired returns the error with which the life was retired, or nil.
-func (l *life) retired() *revisionError {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// supersededBy returns the error with which the connection was superseded, or nil.
+func (conn *connection) supersededBy() *revisionError {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
 	var other *revisionError
-	errors.As(l.over, &other)
+	errors.As(conn.endErr, &other)
 	return other
 }
 
-// drain waits until a retired life carries no request any more, or d is over.
-func (l *life) drain(d time.Duration, until <-chan struct{}) {
-	l.mu.Lock()
-	carries := len(l.flights) > 0
-	l.mu.Unlock()
+// drain waits until a superseded connection carries no request any more, or d is over.
+func (conn *connection) drain(d time.Duration, until <-chan struct{}) {
+	conn.mu.Lock()
+	carries := len(conn.pending) > 0
+	conn.mu.Unlock()
 	if !carries {
 		return
 	}
 	select {
-	case <-l.landed:
+	case <-conn.drained:
 	case <-time.After(d):
-	case <-l.ended:
+	case <-conn.ended:
 	case <-until:
 	}
 }
@@ -255,7 +255,7 @@ func (e *era) forget() { *e = era{pinned: e.pinned} }
 // with err. It reports whether another attempt makes sense at once, on a new
 // connection: without the probe, or with it if a server that was initialized
 // before does not know that any more.
-func (e *era) failed(begunWith string, l *life, err error) (again bool) {
+func (e *era) failed(begunWith string, conn *connection, err error) (again bool) {
 	if e.pinned != "" {
 		return false
 	}
@@ -264,8 +264,8 @@ func (e *era) failed(begunWith string, l *life, err error) (again bool) {
 		e.forget() // whatever was known does not hold any more
 		return replaced
 	}
-	e.patient = l.late
-	e.suspect = l.unheard && !l.late
+	e.patient = conn.discoverLate
+	e.suspect = conn.discoverTimedOut && !conn.discoverLate
 	return e.suspect
 }
 

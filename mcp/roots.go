@@ -35,32 +35,32 @@ func (c *Client) RootsChanged(ctx context.Context) error {
 	defer c.leave()
 	c.mu.Lock()
 	c.roots.Add(1)
-	l := c.current
+	conn := c.current
 	c.mu.Unlock()
-	if l == nil || l.modern() {
+	if conn == nil || conn.modern() {
 		return nil
 	}
-	if err := l.tellRoots(ctx); err != nil && !l.gone() {
+	if err := conn.tellRoots(ctx); err != nil && !conn.hasEnded() {
 		return c.explain(r, err)
 	}
 	return nil
 }
 
 // tellRoots tells the server that the roots have changed.
-func (l *life) tellRoots(ctx context.Context) error {
-	return l.notify(ctx, &jsonrpc.Request{Method: protocol.NoteRootsChanged})
+func (conn *connection) tellRoots(ctx context.Context) error {
+	return conn.notify(ctx, &jsonrpc.Request{Method: protocol.NoteRootsChanged})
 }
 
 // catchUpOnRoots tells a server whose connection is being published that the roots have changed
 // since it began: it may have asked for them before. The client is locked.
-func (c *Client) catchUpOnRoots(l *life) {
-	if l.modern() || c.roots.Load() == l.roots {
+func (c *Client) catchUpOnRoots(conn *connection) {
+	if conn.modern() || c.roots.Load() == conn.roots {
 		return
 	}
-	l.goes(func() {
-		ctx, stop := context.WithTimeout(l.alive, cancelTimeout)
+	conn.run(func() {
+		ctx, stop := context.WithTimeout(conn.ctx, cancelTimeout)
 		defer stop()
-		_ = l.tellRoots(ctx)
+		_ = conn.tellRoots(ctx)
 	})
 }
 

@@ -151,7 +151,7 @@ func refuse(err error) *JSONRPCError {
 // handleInput handles the requests that came with a result of revision 2026-07-28, one
 // after the other, and returns the results by the ids that the server gave. Of counts the
 // questions among them.
-func (c *Client) handleInput(ctx context.Context, l *life, of *asked, requests json.RawMessage) (json.RawMessage, error) {
+func (c *Client) handleInput(ctx context.Context, conn *connection, of *asked, requests json.RawMessage) (json.RawMessage, error) {
 	if requests == nil {
 		return nil, nil
 	}
@@ -168,9 +168,9 @@ func (c *Client) handleInput(ctx context.Context, l *life, of *asked, requests j
 		if err != nil {
 			return nil, at(path, err)
 		}
-		work, o := l.open(ctx, &jsonrpc.Request{Method: method, Params: params}, true, true)
+		work, o := conn.open(ctx, &jsonrpc.Request{Method: method, Params: params}, true, true)
 		var response json.RawMessage
-		if isQuestion(method) && !l.mayAsk(method, of) {
+		if isQuestion(method) && !conn.mayAsk(method, of) {
 			response, err = declinedAnswer(method)
 		} else {
 			response, err = c.handleRequest(work, method, params, false, of)
@@ -228,7 +228,7 @@ func isQuestion(method string) bool { return method == protocol.Elicit || method
 type asked struct {
 	n      atomic.Int64
 	tool   string // that the request calls; empty if none
-	awaits bool   // the request has become a task; changed only while there is no flight of it
+	awaits bool   // the request has become a task; changed only while there is no pending request of it
 }
 
 // cause returns what a handler is told of the request that caused a question.
@@ -248,12 +248,12 @@ func (a *asked) more(n, limit int64) int64 {
 
 // more counts a question that belongs to one of the requests on their way, though it is
 // not known to which. It reports whether there is room for it, or no such request.
-func (l *life) more(limit int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (conn *connection) more(limit int64) bool {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
 	room, none := int64(0), true
-	for f := range l.flights {
-		if of := f.request.asked; of != nil {
+	for p := range conn.pending {
+		if of := p.request.asked; of != nil {
 			room += max(0, limit-of.n.Load())
 			none = false
 		}
@@ -261,18 +261,18 @@ func (l *life) more(limit int64) bool {
 	if none {
 		return true
 	}
-	if l.questions >= room {
+	if conn.questions >= room {
 		return false
 	}
-	l.questions++
+	conn.questions++
 	return true
 }
 
 // settleLocked counts as many questions as there is room for as those of a request that
 // ends, so that one that asks little is not at a loss for it.
-func (l *life) settleLocked(of *asked) {
-	if of != nil && l.questions > 0 {
-		l.questions -= of.more(l.questions, l.client.maxQuestions())
+func (conn *connection) settleLocked(of *asked) {
+	if of != nil && conn.questions > 0 {
+		conn.questions -= of.more(conn.questions, conn.client.maxQuestions())
 	}
 }
 
@@ -282,7 +282,7 @@ type allowance struct {
 	full time.Time // when it is as large as at first
 }
 
-// take takes a question from an allowance of size at most. It reports whether there is
+// receive takes a question from an allowance of size at most. It reports whether there is
 // one.
 func (a *allowance) take(size int64) bool {
 	now := time.Now()
@@ -305,18 +305,18 @@ func (c *Client) maxQuestions() int64 {
 
 // mayAsk counts a question of the server. It reports whether it may be asked, and tells
 // the program if not. Of is the request that it belongs to; nil if that is not known.
-func (l *life) mayAsk(method string, of *asked) bool {
-	limit := l.client.maxQuestions()
+func (conn *connection) mayAsk(method string, of *asked) bool {
+	limit := conn.client.maxQuestions()
 	var may bool
 	if of != nil {
 		may = of.more(1, limit) == 1
 	} else {
-		may = l.more(limit)
+		may = conn.more(limit)
 	}
-	if may && l.allowance.take(questionBurst*limit) {
+	if may && conn.allowance.take(questionBurst*limit) {
 		return true
 	}
-	l.client.declined(method)
+	conn.client.declined(method)
 	return false
 }
 

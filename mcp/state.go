@@ -120,11 +120,11 @@ func needsRights(err error) bool {
 	return errors.As(err, &needed) && needed.StepUp()
 }
 
-// exchangeOn exchanges one request on the data plane of a life.
-func (c *Client) exchangeOn(ctx context.Context, l *life, method string, params json.RawMessage, opts *CallOptions) (json.RawMessage, error) {
-	before := l.login.Load()
-	result, err := l.conn.Call(ctx, method, params, opts)
-	c.heed(l, before, err)
+// exchangeOn exchanges one request on the data plane of a connection.
+func (c *Client) exchangeOn(ctx context.Context, conn *connection, method string, params json.RawMessage, opts *CallOptions) (json.RawMessage, error) {
+	before := conn.login.Load()
+	result, err := conn.wire.Call(ctx, method, params, opts)
+	c.heed(conn, before, err)
 	return result, err
 }
 
@@ -132,29 +132,29 @@ func (c *Client) exchangeOn(ctx context.Context, l *life, method string, params 
 // the connection stays: other requests may be on their way, and each later one finds
 // out for itself whether it is let in. before is what was needed when the request was
 // sent: an answer shows that it is needed no more.
-func (c *Client) heed(l *life, before *login, err error) {
+func (c *Client) heed(conn *connection, before *login, err error) {
 	if err == nil && before == nil {
 		return
 	}
 	if n := loginFor(err); n != nil && !needsRights(err) {
-		l.login.Store(n)
-		c.tell(loginChanged)
-	} else if before != nil && OutcomeOf(err) == Answered && l.login.CompareAndSwap(before, nil) {
-		c.tell(loginChanged)
+		conn.login.Store(n)
+		c.notify(loginChanged)
+	} else if before != nil && OutcomeOf(err) == Answered && conn.login.CompareAndSwap(before, nil) {
+		c.notify(loginChanged)
 	}
 }
 
-// showLogin publishes what a life needs, and that it needs nothing any more.
-func (c *Client) showLogin(l *life) {
+// showLogin publishes what a connection needs, and that it needs nothing any more.
+func (c *Client) showLogin(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.state
-	if n := l.login.Load(); n != nil {
+	if n := conn.login.Load(); n != nil {
 		s.Phase, s.Err, s.LoginURL = Authenticating, n.err, n.url
 	} else if s.Phase == Authenticating {
 		s.Phase, s.Err, s.LoginURL = Ready, nil, ""
 	} else {
 		return
 	}
-	c.setLocked(s, l)
+	c.setLocked(s, conn)
 }

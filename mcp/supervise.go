@@ -28,37 +28,37 @@ const (
 	announceEvery = 250 * time.Millisecond
 )
 
-// errRenewed ends a life because of Reconnect.
+// errRenewed ends a connection because of Reconnect.
 var errRenewed = errors.New("connection renewed on request")
 
 // supervise makes one connection after the other until Close. It alone writes
-// the state after the first. It returns also when a connection needs nothing: tell has it
+// the state after the first. It returns also when a connection needs nothing: notify has it
 // go on.
 func (c *Client) supervise() {
 	for {
-		l := c.resting
+		conn := c.idle
 		var err error
-		if l == nil {
-			l, err = c.connect(c.era)
+		if conn == nil {
+			conn, err = c.connect(c.era)
 			c.mu.Lock()
 			c.attempts++
 			c.mu.Unlock()
 			if err == nil {
-				c.began(l)
-				c.greetWithLevel(l)
+				c.publish(conn)
+				c.greetWithLevel(conn)
 			}
 		}
 		if err == nil {
-			c.resting = l
-			if err = c.attend(l); err == nil {
+			c.idle = conn
+			if err = c.watchConnection(conn); err == nil {
 				return
 			}
-			c.resting = nil
-			c.endLife(l, err)
+			c.idle = nil
+			c.endConnection(conn, err)
 			if isRevisionError(err) {
 				c.era.forget()
 			}
-			if time.Since(l.born) >= healthyAfter || errors.Is(err, errRenewed) {
+			if time.Since(conn.opened) >= healthyAfter || errors.Is(err, errRenewed) {
 				c.failures = 0
 			}
 			if c.failures == 0 {
@@ -76,7 +76,7 @@ func (c *Client) supervise() {
 		}
 		c.failures++
 		c.opts.Logger.Info("mcp: no connection", "server", c.name, "failures", c.failures, "error", err)
-		c.rest(err, c.failures)
+		c.awaitRetry(err, c.failures)
 	}
 }
 
@@ -87,67 +87,67 @@ const (
 	serverNeeded signal = 1 << iota // by a call: try again soon
 	renewalWanted
 	listsChanged // see outdated
-	loginChanged // of the present life
+	loginChanged // of the present connection
 )
 
-// tell tells the supervisor, and has it go on if it has returned.
-func (c *Client) tell(s signal) {
+// notify tells the supervisor, and has it go on if it has returned.
+func (c *Client) notify(s signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tellLocked(s)
+	c.notifyLocked(s)
 }
 
-func (c *Client) tellLocked(s signal) {
-	c.told |= s
-	poke(c.news)
-	if c.parked {
-		c.parked = false
+func (c *Client) notifyLocked(s signal) {
+	c.signals |= s
+	poke(c.wake)
+	if c.supervisorDone {
+		c.supervisorDone = false
 		c.wg.Go(c.supervise)
 	}
 }
 
-// heard returns which of the signals there were since it was called last.
-func (c *Client) heard(of signal) signal {
+// takeSignals returns which of the signals there were since it was called last.
+func (c *Client) takeSignals(of signal) signal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found := c.told & of
-	c.told &^= of
+	found := c.signals & of
+	c.signals &^= of
 	return found
 }
 
-// park reports whether a life needs nothing. Then supervise returns, and whatever happens
+// goIdle reports whether a connection needs nothing. Then supervise returns, and whatever happens
 // next starts it again.
-func (c *Client) park(l *life) bool {
+func (c *Client) goIdle(conn *connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.parked = !isClosed(l.ended) && c.closing.Err() == nil && l.sick == nil && c.told&^serverNeeded == 0
-	return c.parked
+	c.supervisorDone = !isClosed(conn.ended) && c.closing.Err() == nil && conn.unhealthy == nil && c.signals&^serverNeeded == 0
+	return c.supervisorDone
 }
 
-// began publishes a new life.
-func (c *Client) began(l *life) {
+// publish publishes a new connection.
+func (c *Client) publish(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told &^= renewalWanted // this life is the renewal
-	l.number = c.state.Connections + 1
-	info := l.conn.Info()
+	c.signals &^= renewalWanted // this connection is the renewal
+	conn.number = c.state.Connections + 1
+	info := conn.wire.Info()
 	s := State{
 		Phase:           Ready,
-		Connections:     l.number,
-		Server:          l.info.server,
-		ProtocolVersion: l.info.revision,
-		Instructions:    l.info.instructions,
-		Capabilities:    l.info.capabilities,
+		Connections:     conn.number,
+		Server:          conn.info.server,
+		ProtocolVersion: conn.info.revision,
+		Instructions:    conn.info.instructions,
+		Capabilities:    conn.info.capabilities,
 		PID:             info.PID,
 		Degraded:        info.Degraded,
 	}
 	s.keepCounts(c.state)
 	s.count(listTools | listResources | listPrompts)
-	c.setLocked(s, l)
-	c.catchUpOnRoots(l)
+	c.setLocked(s, conn)
+	c.catchUpOnRoots(conn)
 }
 
-// set publishes a state without a life, keeping what counts across lives.
+// set publishes a state without a connection, keeping what counts across connections.
 func (c *Client) set(s State) {
 	s.Err = visible(s.Err)
 	c.mu.Lock()
@@ -162,32 +162,32 @@ func (s *State) keepCounts(of State) {
 	s.QuestionsDeclined = of.QuestionsDeclined
 }
 
-// attend watches a life until it ends and returns why, or until it needs nothing and
+// watchConnection watches a connection until it ends and returns why, or until it needs nothing and
 // returns nil.
-func (c *Client) attend(l *life) error {
+func (c *Client) watchConnection(conn *connection) error {
 	var due <-chan time.Time // when announcements may be passed on again
 	for {
-		told := c.heard(renewalWanted | listsChanged | loginChanged)
+		told := c.takeSignals(renewalWanted | listsChanged | loginChanged)
 		if told&renewalWanted != 0 {
 			return errRenewed
 		}
 		c.mu.Lock()
-		err := l.sick
+		err := conn.unhealthy
 		c.mu.Unlock()
 		if err != nil {
 			if isRevisionError(err) {
-				l.drain(retireWait, c.closing.Done())
+				conn.drain(supersededWait, c.closing.Done())
 			}
 			return err
 		}
 		if told&loginChanged != 0 {
-			c.showLogin(l)
+			c.showLogin(conn)
 		}
 		if told&listsChanged != 0 || due == nil {
-			due = c.passOn(&l.passed)
+			due = c.announceChanges(&conn.announcedAt)
 		}
-		needed := l.login.Load()
-		if needed == nil && due == nil && c.park(l) {
+		needed := conn.login.Load()
+		if needed == nil && due == nil && c.goIdle(conn) {
 			return nil
 		}
 		var done <-chan struct{}
@@ -197,14 +197,14 @@ func (c *Client) attend(l *life) error {
 		select {
 		case <-c.closing.Done():
 			return ErrClosed
-		case <-l.ended:
-			return cmp.Or(l.why, errEnded)
+		case <-conn.ended:
+			return cmp.Or(conn.readErr, errEnded)
 		case <-done:
-			l.login.CompareAndSwap(needed, nil) // the user has logged in
-			c.showLogin(l)
+			conn.login.CompareAndSwap(needed, nil) // the user has logged in
+			c.showLogin(conn)
 		case <-due:
 			due = nil
-		case <-c.news:
+		case <-c.wake:
 		}
 	}
 }
@@ -225,12 +225,12 @@ func (c *Client) listChanged(kinds listKinds) {
 		c.announcedTools()
 	}
 	c.outdated.Or(uint32(kinds))
-	c.tell(listsChanged)
+	c.notify(listsChanged)
 }
 
-// passOn makes announcements known, as often as they may be. Passed is when that was done
+// announceChanges makes announcements known, as often as they may be. Passed is when that was done
 // last. It returns when it is to be called again, nil if nothing is left.
-func (c *Client) passOn(passed *time.Time) <-chan time.Time {
+func (c *Client) announceChanges(passed *time.Time) <-chan time.Time {
 	if c.outdated.Load() == 0 {
 		return nil
 	}
@@ -264,13 +264,13 @@ func (s *State) count(kinds listKinds) {
 	}
 }
 
-// endLife takes a life out of use and closes it.
-func (c *Client) endLife(l *life, err error) {
+// endConnection takes a connection out of use and closes it.
+func (c *Client) endConnection(conn *connection, err error) {
 	if c.closing.Err() == nil {
 		c.set(State{Phase: Connecting, Err: err})
 	}
-	c.sessionEnds(l, err)
-	l.close(err)
+	c.sessionEnds(conn, err)
+	conn.close(err)
 }
 
 // wakeAfter is how soon after the last attempt the next may be.
@@ -281,10 +281,10 @@ func wakeAfter(err error, failures int) time.Duration {
 	return min(wakeBase<<min(failures-1, 10), wakeCeiling)
 }
 
-// rest waits for the time of the next attempt, or Reconnect. A needed server is tried sooner. One
+// awaitRetry waits for the time of the next attempt, or Reconnect. A needed server is tried sooner. One
 // that wants a login is not tried before the user has logged in; if they have done so already it
 // did not help, and there is a wait as for a needed server.
-func (c *Client) rest(err error, failures int) {
+func (c *Client) awaitRetry(err error, failures int) {
 	ended := time.Now()
 	soonest := ended.Add(wakeAfter(err, failures))
 	s := State{Phase: Waiting, Err: err, Failures: failures}
@@ -303,10 +303,10 @@ func (c *Client) rest(err error, failures int) {
 			done = n.done
 		}
 	}
-	c.heard(serverNeeded) // by calls that saw an earlier attempt fail
+	c.takeSignals(serverNeeded) // by calls that saw an earlier attempt fail
 	c.set(s)
 	for waiting := true; waiting; {
-		told := c.heard(serverNeeded | renewalWanted)
+		told := c.takeSignals(serverNeeded | renewalWanted)
 		if told&renewalWanted != 0 {
 			break
 		}
@@ -321,7 +321,7 @@ func (c *Client) rest(err error, failures int) {
 			waiting = false
 		case <-c.closing.Done():
 			return
-		case <-c.news:
+		case <-c.wake:
 		}
 	}
 	c.set(State{Phase: Connecting, Err: err, Failures: failures})

@@ -115,7 +115,7 @@ func (c *Client) ResumeTask(ctx context.Context, id string, opts *RequestOptions
 	if err := checkTaskID(id); err != nil {
 		return nil, c.explain(&request{method: protocol.GetTask}, WithOutcome(fmt.Errorf("the task's id: %w", err), NotSent))
 	}
-	l, err := c.enterConnected(ctx, &request{method: protocol.GetTask})
+	conn, err := c.enterConnected(ctx, &request{method: protocol.GetTask})
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (c *Client) ResumeTask(ctx context.Context, id string, opts *RequestOptions
 	}
 	call := &toolCall{}
 	call.begin(c, protocol.GetTask, opts)
-	if l.modern() && !c.declaresTasks() || !l.modern() && !l.info.tasks.any {
+	if conn.modern() && !c.declaresTasks() || !conn.modern() && !conn.info.tasks.any {
 		err := fmt.Errorf("the server has no tasks, or ClientOptions.Tasks is not set: %w", errors.ErrUnsupported)
 		return nil, c.explain(&call.request, WithOutcome(err, NotSent))
 	}
@@ -147,11 +147,11 @@ func (c *Client) declaresTasks() bool {
 	return c.opts.Tasks || by
 }
 
-// present returns the present life, connecting if there is none. It waits in the
+// connected returns the present connection, connecting if there is none. It waits in the
 // line of those who want to send something.
-func (c *Client) present(ctx context.Context) (*life, error) {
-	if l := c.life(); l != nil {
-		return l, nil
+func (c *Client) connected(ctx context.Context) (*connection, error) {
+	if conn := c.connection(); conn != nil {
+		return conn, nil
 	}
 	if err := c.takeTurn(ctx, &request{}); err != nil {
 		return nil, err

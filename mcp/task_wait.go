@@ -33,11 +33,11 @@ const (
 // wants that, or would like it and the caller too.
 func (t *toolCall) offerTask(ctx context.Context, o *TaskOptions) error {
 	c := t.client
-	l, err := c.present(ctx)
+	conn, err := c.connected(ctx)
 	if err != nil {
 		return c.explain(&t.request, err)
 	}
-	if !l.info.tasks.calls {
+	if !conn.info.tasks.calls {
 		return nil
 	}
 	support, err := t.taskSupport(ctx)
@@ -128,7 +128,7 @@ func (w *taskWait) run(ctx context.Context, s *taskState) error {
 				return err
 			}
 		}
-		s, l, err := w.poll(ctx)
+		s, conn, err := w.poll(ctx)
 		switch {
 		case err != nil:
 			return err
@@ -136,7 +136,7 @@ func (w *taskWait) run(ctx context.Context, s *taskState) error {
 			continue // the answer was lost
 		}
 		w.see(s)
-		if done, err := w.advance(ctx, s, l); done || err != nil {
+		if done, err := w.advance(ctx, s, conn); done || err != nil {
 			return err
 		}
 	}
@@ -172,18 +172,18 @@ func (w *taskWait) request(method string) *request {
 }
 
 // poll asks how far the task is. The state is nil if the answer was lost.
-func (w *taskWait) poll(ctx context.Context) (*taskState, *life, error) {
+func (w *taskWait) poll(ctx context.Context) (*taskState, *connection, error) {
 	r := w.request(protocol.GetTask)
-	raw, l, err := w.call.client.send(ctx, r)
+	raw, conn, err := w.call.client.send(ctx, r)
 	if err != nil {
 		return nil, nil, w.survive(ctx, err)
 	}
 	w.failures = 0
-	s, err := decodePolled(raw, w.task.ID, l.modern())
+	s, err := decodePolled(raw, w.task.ID, conn.modern())
 	if err != nil {
 		return nil, nil, w.call.client.explain(r, err)
 	}
-	return s, l, nil
+	return s, conn, nil
 }
 
 // survive returns nil if a request that failed is to be made again: the task
@@ -203,16 +203,16 @@ func (w *taskWait) survive(ctx context.Context, err error) error {
 
 // advance does what the state of the task asks for, and reports whether there is
 // a result.
-func (w *taskWait) advance(ctx context.Context, s *taskState, l *life) (done bool, err error) {
+func (w *taskWait) advance(ctx context.Context, s *taskState, conn *connection) (done bool, err error) {
 	switch {
 	case s.Status == taskCancelled:
 		return false, errors.New("the task was cancelled")
 	case s.Status == taskWorking:
 		return false, nil
-	case !l.modern():
+	case !conn.modern():
 		return w.fetch(ctx)
 	case s.Status == taskInputRequired:
-		return false, w.respond(ctx, s, l)
+		return false, w.respond(ctx, s, conn)
 	case s.Status == taskFailed && s.failure == nil:
 		return false, errors.New("the task failed, and the server does not say why")
 	case s.Status == taskFailed:
@@ -252,7 +252,7 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 	}
 	r := w.request(protocol.TaskResult)
 	r.idle = r.total
-	raw, l, err := w.call.client.send(ctx, r)
+	raw, conn, err := w.call.client.send(ctx, r)
 	if err != nil {
 		if w.hasty = OutcomeOf(err) == Answered && !ended; w.hasty {
 			return false, nil // how the task is, tasks/get will tell
@@ -260,7 +260,7 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 		return false, w.survive(ctx, err)
 	}
 	w.failures = 0
-	if err := w.take(raw, l.modern()); err != nil {
+	if err := w.take(raw, conn.modern()); err != nil {
 		return false, w.call.client.explain(r, err)
 	}
 	if !ended { // that there is a result says so
@@ -273,13 +273,13 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 
 // respond gives a server of revision 2026-07-28 the input that it has not been
 // given yet.
-func (w *taskWait) respond(ctx context.Context, s *taskState, l *life) error {
+func (w *taskWait) respond(ctx context.Context, s *taskState, conn *connection) error {
 	c := w.call.client
 	if w.pending == nil {
 		fresh, err := w.fresh(s.requests)
 		if err == nil && fresh != nil {
 			w.refused = nil
-			w.pending, err = c.handleInput(ctx, l, &w.call.asked, fresh)
+			w.pending, err = c.handleInput(ctx, conn, &w.call.asked, fresh)
 		}
 		if err != nil {
 			w.helpless = true
@@ -328,13 +328,13 @@ func (w *taskWait) fresh(requests json.RawMessage) (json.RawMessage, error) {
 // abandonTask tells the server that no call waits for a task any more, without
 // waiting for an answer. The goroutine belongs to the connection.
 func (c *Client) abandonTask(id string) {
-	l := c.life()
-	if l == nil || !l.modern() && !l.info.tasks.cancel {
+	conn := c.connection()
+	if conn == nil || !conn.modern() && !conn.info.tasks.cancel {
 		return
 	}
-	l.goes(func() {
+	conn.run(func() {
 		r := c.taskRequest(protocol.CancelTask, id)
 		r.idle, r.total, r.until = cancelTimeout, cancelTimeout, time.Now().Add(cancelTimeout)
-		_, _ = c.sendOnce(l.alive, l, r, &flight{})
+		_, _ = c.sendOnce(conn.ctx, conn, r, &pendingRequest{})
 	})
 }

@@ -19,20 +19,20 @@ const maxListings = 3
 
 // A toolCache holds the tools as last listed.
 type toolCache struct {
-	asked *life     // where the list was asked for last; this and the next two are guarded by the lock "list"
-	at    time.Time // when the answer was there
-	heard int64     // notifications of changes up to then
+	asked *connection // where the list was asked for last; this and the next two are guarded by the lock "list"
+	at    time.Time   // when the answer was there
+	heard int64       // notifications of changes up to then
 
 	// The following are guarded by the client's lock.
 	version    uint64 // State.ToolsVersion they were read at; 0: never
 	unreadable uint64 // State.ToolsVersion at which a result could not be checked for want of a list
 	tools      []*Tool
 	byName     map[string]knownTool
-	begun      uint64    // how often the list was read, or begun to be read
-	reading    uint64    // the one of these that the tools are from
-	source     *life     // which they were read on
-	stalest    freshness // of the pages with a hint
-	unhinted   bool      // there was a page without one
+	begun      uint64      // how often the list was read, or begun to be read
+	reading    uint64      // the one of these that the tools are from
+	source     *connection // which they were read on
+	stalest    freshness   // of the pages with a hint
+	unhinted   bool        // there was a page without one
 }
 
 // A knownTool is a tool as last listed, what its calls repeat in headers, and
@@ -82,19 +82,19 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		if before.Phase == Ready && before.Capabilities.Tools == nil {
 			return []*Tool{}, nil // a server that has none need not know the request
 		}
-		l, err := c.acquire(ctx, nil)
+		conn, err := c.acquire(ctx, nil)
 		if err != nil {
 			return nil, err
 		}
-		version, announced, mended := before.ToolsVersion, l.changes.Load(), l.mended.Load()
-		c.tools.asked, c.tools.heard = l, announced
+		version, announced, mended := before.ToolsVersion, conn.changes.Load(), conn.mended.Load()
+		c.tools.asked, c.tools.heard = conn, announced
 		reading := c.beginTools()
 		tasks := make(map[string]taskSupport)
-		pages := c.toolPages(l, tasks)
+		pages := c.toolPages(conn, tasks)
 		tools, err := pages.whole(ctx)
 		c.tools.at = time.Now()
 		// The version tells too late: notifications are passed on one by one. One page is of one time.
-		changed := c.life() != l || (pages.pages != 1 || err != nil) && (l.changes.Load() != announced || l.mended.Load() != mended)
+		changed := c.connection() != conn || (pages.pages != 1 || err != nil) && (conn.changes.Load() != announced || conn.mended.Load() != mended)
 		switch {
 		case changed && attempt < maxListings && ctx.Err() == nil && OutcomeOf(err) == Answered:
 			continue // or pages of two lists might be mixed
@@ -103,8 +103,8 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		case changed && pages.pages > 1:
 			return nil, pages.invalid("", errors.New("the list changes faster than its pages can be read"))
 		}
-		c.keepTools(l, version, reading, tools, tasks, pages)
-		l.listed.Store(announced)
+		c.keepTools(conn, version, reading, tools, tasks, pages)
+		conn.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
 }
@@ -124,11 +124,11 @@ func (c *Client) freshTools(since uint64) (tools []*Tool, begun uint64) {
 
 // good reports whether the tools are good still, by what the server said. Without
 // its word they are as long as it would announce other ones.
-func (t *toolCache) good(l *life) bool {
+func (t *toolCache) good(conn *connection) bool {
 	switch {
-	case !l.modern():
+	case !conn.modern():
 		return true
-	case t.unhinted && !l.announcesTools():
+	case t.unhinted && !conn.announcesTools():
 		return false
 	case t.stalest.hinted:
 		return t.stalest.fresh()
@@ -144,7 +144,7 @@ func (c *Client) beginTools() uint64 {
 	return c.tools.begun
 }
 
-func (c *Client) keepTools(l *life, version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool]) {
+func (c *Client) keepTools(conn *connection, version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool]) {
 	byName := make(map[string]knownTool, len(tools))
 	for _, t := range tools {
 		headers, _ := paramheader.Find(t.InputSchema)
@@ -153,15 +153,15 @@ func (c *Client) keepTools(l *life, version, reading uint64, tools []*Tool, task
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &c.tools
-	t.source, t.version, t.reading, t.tools, t.byName = l, version, reading, tools, byName
+	t.source, t.version, t.reading, t.tools, t.byName = conn, version, reading, tools, byName
 	t.stalest, t.unhinted = pages.stalest, pages.unhinted
 }
 
 // announcesTools reports whether the server announces other tools, as far as it
 // has not turned out yet that it does not.
-func (l *life) announcesTools() bool {
-	tools := l.info.capabilities.Tools
-	return tools != nil && tools.ListChanged && !l.unannounced.Load()
+func (conn *connection) announcesTools() bool {
+	tools := conn.info.capabilities.Tools
+	return tools != nil && tools.ListChanged && !conn.unannounced.Load()
 }
 
 // knownTool returns the tool as last listed; its Tool is nil if there is none.
@@ -190,18 +190,18 @@ func (c *Client) forgetTools() {
 
 // toolPages reads the list of tools, and notes which of them can be tasks. Tools that say
 // nothing of that are not noted.
-func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
+func (c *Client) toolPages(conn *connection, tasks map[string]taskSupport) *pager[Tool] {
 	return &pager[Tool]{
 		client: c,
 		list: &list[Tool]{
 			method:  protocol.ListTools,
 			member:  "tools",
 			noun:    "tool",
-			offered: func(l *life) bool { return l.info.capabilities.Tools != nil },
+			offered: func(conn *connection) bool { return conn.info.capabilities.Tools != nil },
 			decode: func(raw []byte, modern bool) (*Tool, bool, error) {
 				t, err := decodeTool(raw, modern)
 				if err == nil {
-					l.info.tasks.note(tasks, t.Name, raw)
+					conn.info.tasks.note(tasks, t.Name, raw)
 				}
 				return t, false, err
 			},

@@ -85,7 +85,7 @@ type RequestInfo struct {
 
 	outgoing *request        // either this
 	params   json.RawMessage // or the params, checked by jsonscan
-	life     *life           // that carried it last; nil: none
+	conn     *connection     // that carried it last; nil: none
 	ctx      context.Context // of the work
 	tracing  *tracing
 	meta     []member
@@ -193,8 +193,8 @@ func (r *RequestInfo) end(result json.RawMessage, err error) {
 		return
 	}
 	r.Result, r.Err = result, err
-	if r.life != nil {
-		r.Connection = r.life.connection()
+	if r.conn != nil {
+		r.Connection = r.conn.connection()
 	}
 	if r.outgoing != nil {
 		r.outgoing.trace = nil
@@ -230,14 +230,14 @@ func (c *Client) retried(ctx context.Context, info *RequestInfo, err error) {
 }
 
 // departs notes that another attempt begins. R may be nil, as everywhere here.
-func (r *RequestInfo) departs(l *life, opts *CallOptions) {
+func (r *RequestInfo) departs(conn *connection, opts *CallOptions) {
 	if r == nil {
 		return
 	}
 	if r.Attempts++; r.Attempts == 1 {
 		r.SentAt = time.Now()
 	}
-	r.life = l
+	r.conn = conn
 	opts.Numbered = func(id int64) { r.ID = strconv.FormatInt(id, 10) }
 }
 
@@ -267,13 +267,13 @@ func (r *RequestInfo) appendMeta(out []byte) []byte {
 
 // open begins to trace a message that is not a request of a caller; nil if there is no tracer.
 // One that is to be written gets what the tracer adds.
-func (l *life) open(ctx context.Context, m *jsonrpc.Request, incoming, notification bool) (context.Context, *RequestInfo) {
-	t := l.client.tracing
+func (conn *connection) open(ctx context.Context, m *jsonrpc.Request, incoming, notification bool) (context.Context, *RequestInfo) {
+	t := conn.client.tracing
 	if t == nil {
 		return ctx, nil
 	}
 	info := &RequestInfo{
-		Server: l.client.name, Method: m.Method, Incoming: incoming, Notification: notification, Connection: l.connection(), params: m.Params,
+		Server: conn.client.name, Method: m.Method, Incoming: incoming, Notification: notification, Connection: conn.connection(), params: m.Params,
 	}
 	if m.IsCall() {
 		info.ID = fmt.Sprint(m.ID.Raw())
@@ -306,14 +306,14 @@ func withMeta(params json.RawMessage, more ...member) json.RawMessage {
 }
 
 // endRequest ends the trace of a request of the handshake.
-func (l *life) endRequest(info *RequestInfo, id int64, result json.RawMessage, err error) {
+func (conn *connection) endRequest(info *RequestInfo, id int64, result json.RawMessage, err error) {
 	if info == nil {
 		return
 	}
 	if id != 0 {
 		info.ID = strconv.FormatInt(id, 10)
 	}
-	info.Connection = l.connection()
+	info.Connection = conn.connection()
 	if jsonscan.Valid(result) != nil {
 		result = nil
 	}
@@ -322,30 +322,30 @@ func (l *life) endRequest(info *RequestInfo, id int64, result json.RawMessage, e
 	} else if info.Method == protocol.Discover && err == nil {
 		info.Connection.ProtocolVersion = Revision20260728
 	}
-	info.end(result, l.handshakeError(err))
+	info.end(result, conn.handshakeError(err))
 }
 
 // handshakeError returns the error of a handshake as the callers of the client get it:
 // what is no answer of the server makes it unavailable.
-func (l *life) handshakeError(err error) error {
+func (conn *connection) handshakeError(err error) error {
 	if err == nil || errors.As(err, new(*JSONRPCError)) {
 		return err
 	}
-	return &UnavailableError{Server: l.client.name, Err: err}
+	return &UnavailableError{Server: conn.client.name, Err: err}
 }
 
 // connection returns what is known of the connection.
-func (l *life) connection() ConnInfo {
-	info := l.conn.Info()
-	info.SessionID = l.conn.SessionID()
-	if l.ready.Load() {
-		info.ProtocolVersion = l.info.revision
+func (conn *connection) connection() ConnInfo {
+	info := conn.wire.Info()
+	info.SessionID = conn.wire.SessionID()
+	if conn.ready.Load() {
+		info.ProtocolVersion = conn.info.revision
 	}
 	return info
 }
 
-// sessionEnds tells the tracer of a life that is about to end.
-func (c *Client) sessionEnds(l *life, cause error) {
+// sessionEnds tells the tracer of a connection that is about to end.
+func (c *Client) sessionEnds(conn *connection, cause error) {
 	if c.tracing == nil {
 		return
 	}
@@ -353,7 +353,7 @@ func (c *Client) sessionEnds(l *life, cause error) {
 	if !ok {
 		return
 	}
-	s := &SessionInfo{Server: c.name, Connection: l.connection(), Duration: time.Since(l.born), Err: cause}
+	s := &SessionInfo{Server: c.name, Connection: conn.connection(), Duration: time.Since(conn.opened), Err: cause}
 	if errors.Is(cause, ErrClosed) || errors.Is(cause, errRenewed) || c.closing.Err() != nil && errors.Is(cause, context.Canceled) {
 		s.Err = nil
 	}

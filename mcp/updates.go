@@ -29,10 +29,10 @@ func (c *Client) ResourceUpdates(ctx context.Context, uri string) iter.Seq2[stri
 			yield("", errZero)
 			return
 		}
-		w := c.topics.join(uri) // before there is a life: the next ones know of it
+		w := c.topics.join(uri) // before there is a connection: the next ones know of it
 		defer c.topics.leave(w)
-		l, err := c.acquire(ctx, nil)
-		if err == nil && !l.announcesUpdates() {
+		conn, err := c.acquire(ctx, nil)
+		if err == nil && !conn.announcesUpdates() {
 			err = c.announcesNothing()
 		}
 		if err != nil {
@@ -193,8 +193,8 @@ func partOf(uri, whole string) bool {
 }
 
 // announcesUpdates reports whether the server says that it announces changes.
-func (l *life) announcesUpdates() bool {
-	resources := l.info.capabilities.Resources
+func (conn *connection) announcesUpdates() bool {
+	resources := conn.info.capabilities.Resources
 	return resources != nil && resources.Subscribe
 }
 
@@ -204,16 +204,16 @@ func (c *Client) announcesNothing() error {
 
 // follow has the server announce changes. Those who wait for some that this
 // server will not announce, unlike the one before it, wait no longer.
-func (c *Client) follow(ctx context.Context, l *life) error {
+func (c *Client) follow(ctx context.Context, conn *connection) error {
 	c.topics.disagree("")
-	if !l.announcesUpdates() {
+	if !conn.announcesUpdates() {
 		c.topics.fail("", c.announcesNothing())
 	}
-	if l.modern() {
-		return c.listen(ctx, l)
+	if conn.modern() {
+		return c.listen(ctx, conn)
 	}
-	if l.announcesUpdates() {
-		l.goes(func() { c.subscribe(l) })
+	if conn.announcesUpdates() {
+		conn.run(func() { c.subscribe(conn) })
 	}
 	return nil
 }
@@ -245,10 +245,10 @@ func (c *Client) agreedOn(asked, filter []byte) {
 
 // subscribe has a server of an older revision announce changes of the resources
 // that somebody follows, one by one.
-func (c *Client) subscribe(l *life) {
+func (c *Client) subscribe(conn *connection) {
 	const subscribe, unsubscribe = "resources/subscribe", "resources/unsubscribe"
 	tell := func(method, uri string) error {
-		return c.tellServer(l.alive, l, method, member{"uri", appendQuoted(nil, uri)})
+		return c.tellServer(conn.ctx, conn, method, member{"uri", appendQuoted(nil, uri)})
 	}
 	have := make(map[string]bool)
 	for {
@@ -262,7 +262,7 @@ func (c *Client) subscribe(l *life) {
 			case err == nil:
 				have[uri] = true
 				c.topics.agree(uri)
-			case l.gone(), l.alive.Err() != nil:
+			case conn.hasEnded(), conn.ctx.Err() != nil:
 				return // the next connection is asked
 			default:
 				if !errors.As(err, new(*ServerError)) {
@@ -280,16 +280,16 @@ func (c *Client) subscribe(l *life) {
 		}
 		select {
 		case <-c.topics.changed:
-		case <-l.alive.Done():
+		case <-conn.ctx.Done():
 			return
 		}
 	}
 }
 
-// tellServer sends a request whose result is nothing, on one life alone.
-func (c *Client) tellServer(ctx context.Context, l *life, method string, param member) error {
+// tellServer sends a request whose result is nothing, on one connection alone.
+func (c *Client) tellServer(ctx context.Context, conn *connection, method string, param member) error {
 	r := c.briefRequest(method, param)
-	if _, err := c.sendOnce(ctx, l, r, &flight{}); err != nil {
+	if _, err := c.sendOnce(ctx, conn, r, &pendingRequest{}); err != nil {
 		return c.explain(r, err)
 	}
 	return nil
