@@ -55,7 +55,7 @@ func newForeignCaller(conn Conn) *foreignCaller {
 }
 
 // run runs f on a goroutine, unless the connection was closed.
-func (c *foreignCaller) goes(f func()) bool {
+func (c *foreignCaller) run(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -87,7 +87,7 @@ func (c *foreignCaller) Receive(message func(jsonrpc.Message, int64), ended func
 			}
 		}
 	}
-	if !c.goes(read) {
+	if !c.run(read) {
 		ended(errEnded)
 	}
 }
@@ -136,7 +136,7 @@ func (c *foreignCaller) Call(ctx context.Context, method string, params json.Raw
 	}
 	id, _ := jsonrpc.MakeID(float64(call.ID)) // a number is an id
 	var answer inflight.Answer
-	if err = writeOn(ctx, c.goes, c.Conn, &jsonrpc.Request{ID: id, Method: method, Params: params}); err == nil {
+	if err = writeOn(ctx, c.run, c.Conn, &jsonrpc.Request{ID: id, Method: method, Params: params}); err == nil {
 		answer, err = call.Wait(ctx, opts.Progress)
 	}
 	if err != nil {
@@ -166,12 +166,12 @@ func (c *foreignCaller) Call(ctx context.Context, method string, params json.Raw
 
 // writeOn writes a message on a goroutine of its own, and does not wait for a connection that
 // goes on writing after ctx has ended.
-func writeOn(ctx context.Context, goes func(func()) bool, conn Conn, m *jsonrpc.Request) error {
+func writeOn(ctx context.Context, run func(func()) bool, conn Conn, m *jsonrpc.Request) error {
 	if err := ctx.Err(); err != nil {
 		return WithOutcome(err, NotSent)
 	}
 	written := make(chan error, 1)
-	if !goes(func() { written <- conn.Write(ctx, m) }) {
+	if !run(func() { written <- conn.Write(ctx, m) }) {
 		return WithOutcome(errEnded, NotSent)
 	}
 	select {
@@ -189,7 +189,7 @@ func (c *foreignCaller) cancel(method string, id int64) {
 		return
 	}
 	params, _ := json.Marshal(map[string]any{"requestId": id, "reason": "the caller gave up"})
-	c.goes(func() {
+	c.run(func() {
 		ctx, stop := context.WithTimeout(c.reading, cancelTimeout)
 		defer stop()
 		_ = c.Conn.Write(ctx, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})

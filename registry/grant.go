@@ -66,11 +66,11 @@ func (g *grants) remove(key grantKey) {
 	g.held.Remove(share.Owner{User: key.owner}, 0)
 }
 
-// forget takes back the grants that are meant.
-func (g *grants) forget(meant func(grantKey) bool) {
+// forget takes back the grants whose keys match.
+func (g *grants) forget(matches func(grantKey) bool) {
 	g.forgotten++
 	for key := range g.subjects.Oldest() {
-		if meant(key) {
+		if matches(key) {
 			g.remove(key)
 		}
 	}
@@ -124,14 +124,14 @@ func (a *approvals) granted(key grantKey, subject string) (ok bool, forgotten ui
 func (r *Registry) EndConversation(ctx context.Context) {
 	r.mustBeMade()
 	owner, conversation := onbehalf.Owner(ctx), onbehalf.ConversationOf(ctx)
-	meant := func(key grantKey) bool { return key.owner == owner && key.conversation == conversation }
+	ofConversation := func(key grantKey) bool { return key.owner == owner && key.conversation == conversation }
 	a := r.approvals
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.grants.forget(meant)
+	a.grants.forget(ofConversation)
 	for _, p := range a.byID {
 		switch {
-		case !meant(p.key.grantKey):
+		case !ofConversation(p.key.grantKey):
 		case p.phase == waits:
 			a.end(p, over, p.denied(string(over)))
 		case p.phase == runs:

@@ -100,7 +100,7 @@ func (m *matcher) ofServer(server string) fits {
 	return tools
 }
 
-// meant returns the one tool, listed or quarantined, that name can mean if
+// resolve returns the one tool, listed or quarantined, that name can mean if
 // case, separators and a lost or doubled prefix do not count. Nil: there is none,
 // or more than one.
 //
@@ -110,7 +110,7 @@ func (m *matcher) ofServer(server string) fits {
 // Words fit as a whole or not at all: this is no search for what is near. A name
 // that speaks of a server means none but that one, so that a call to the tool of a
 // server that went away does not end at another's tool that took the name.
-func (s *Snapshot) meant(name string) *entry {
+func (s *Snapshot) resolve(name string) *entry {
 	if len(name) > 2*maxName || !utf8.ValidString(name) {
 		return nil
 	}

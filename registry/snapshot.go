@@ -132,7 +132,7 @@ func (s *Snapshot) lookup(name string) *entry {
 	if e := s.find(name); e != nil {
 		return e
 	}
-	return s.meant(name)
+	return s.resolve(name)
 }
 
 // words are the words that stand for servers with tools: their names, and those of their tools

@@ -170,7 +170,7 @@ func (m *Manager) complete(ctx context.Context, callback string, check func(Key)
 		return key, err
 	}
 	done := make(chan error, 1)
-	if !m.goes(func() {
+	if !m.run(func() {
 		e, stop := m.watch(key)
 		err := e.complete(flow, p, at, callback)
 		stop()

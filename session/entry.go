@@ -25,7 +25,7 @@ type entry struct {
 	known    *record    // the newest known; nil if none was read yet
 	at       storage.Revision
 	read     time.Time     // when it was last read
-	retired  bool          // another entry takes this one's place
+	evicted  bool          // another entry takes this one's place
 	turns    int           // counts the changes of known
 	nonce    string        // the newest DPoP nonce of the server
 	changed  chan struct{} // closed and replaced with every change of known
@@ -50,16 +50,16 @@ func newEntry(m *Manager, key Key) *entry {
 	return &entry{manager: m, key: key, name: recordName(key), spread: rand.Float64(), changed: make(chan struct{})}
 }
 
-// retire reports whether nothing is lost if the entry is kept no longer. Then it
+// evict reports whether nothing is lost if the entry is kept no longer. Then it
 // is not used for anything new.
-func (e *entry) retire() bool {
+func (e *entry) evict() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	inUse := e.job != nil || e.queued || e.active != nil || e.watched > 0 || e.unsaved != nil
 	if inUse || e.awaited && e.looks < maxLooks {
 		return false
 	}
-	e.retired, e.known = true, nil
+	e.evicted, e.known = true, nil
 	e.signalLocked()
 	return true
 }
@@ -81,11 +81,11 @@ func (e *entry) nextChange() <-chan struct{} {
 }
 
 // watch has the session looked at for changes by other processes until stop is
-// called. It returns nil if the entry is retired.
+// called. It returns nil if the entry is evicted.
 func (e *entry) watch() (stop func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.retired {
+	if e.evicted {
 		return nil
 	}
 	e.watched++

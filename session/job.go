@@ -84,7 +84,7 @@ func (e *entry) ensure(ctx context.Context, r request) error {
 func (e *entry) ensureBy(ctx context.Context, r request) (*job, error) {
 	for {
 		e.mu.Lock()
-		if e.retired {
+		if e.evicted {
 			e.mu.Unlock()
 			e = e.manager.entry(e.key)
 			continue
@@ -96,7 +96,7 @@ func (e *entry) ensureBy(ctx context.Context, r request) (*job, error) {
 			e.job = j
 		}
 		e.mu.Unlock()
-		if mine && !e.manager.goes(j.run) {
+		if mine && !e.manager.run(j.run) {
 			j.finish(ErrClosed)
 		}
 		select {

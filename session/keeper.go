@@ -137,7 +137,7 @@ func (m *Manager) lookAround() {
 		e.mu.Unlock()
 		switch {
 		case mine:
-			if !m.goes(e.look) {
+			if !m.run(e.look) {
 				return
 			}
 		case !due.IsZero():

@@ -228,8 +228,8 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// goes runs f in a goroutine that Close waits for. It reports false after Close.
-func (m *Manager) goes(f func()) bool {
+// run runs f in a goroutine that Close waits for. It reports false after Close.
+func (m *Manager) run(f func()) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -264,7 +264,7 @@ func (m *Manager) entry(key Key) *entry {
 			break
 		}
 		at := m.recent.Back()
-		if old := at.Value.(*entry); old.retire() {
+		if old := at.Value.(*entry); old.evict() {
 			m.recent.Remove(at)
 			delete(m.entries, old.key)
 		} else {

@@ -43,7 +43,7 @@ func TestRetiredEntryDoesNothing(t *testing.T) {
 	e := m.entry(alice)
 	m.opts.MaxCached = 1
 	m.entry(bob)
-	assert.True(t, e.retired, "retired")
+	assert.True(t, e.evicted, "retired")
 	assert.True(t, e.watch() == nil, "it is not watched")
 	env.as.ExpireAll()
 	assert.OK(t, e.ensure(env.ctx, request{sent: env.tokenOf(m, alice)}))

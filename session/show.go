@@ -71,7 +71,7 @@ func (j *job) showLogin(ctx context.Context, p *pending, ps auth.PromptSession) 
 	if before != nil {
 		before.stop()
 	}
-	started := e.manager.goes(func() {
+	started := e.manager.run(func() {
 		defer stop()
 		s.err = e.show(ctx, j.flow, p, ps, unlock)
 		if s.err != nil {

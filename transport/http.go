@@ -136,7 +136,7 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 		return result(method, answer)
 	}
 	if len(asked) > 0 {
-		c.notes.goes(func() { c.withdraw(asked) })
+		c.notes.run(func() { c.withdraw(asked) })
 	}
 	switch {
 	case ctx.Err() == nil || mcp.OutcomeOf(err) == mcp.NotSent:
@@ -146,7 +146,7 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 		return nil, err
 	case header == nil && !isHandshake(method):
 		id := call.ID // the call is dropped by then
-		c.notes.goes(func() { c.sendCancelled(id) })
+		c.notes.run(func() { c.sendCancelled(id) })
 	}
 	return nil, ctx.Err()
 }
@@ -205,7 +205,7 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	switch {
 	case kind == kindEvents:
 		resp, err = c.resumable(reqCtx, resp, header == nil, note, done)
-		if err == nil && resp.Body != http.NoBody && c.goes(func() { finish(resp); release() }) {
+		if err == nil && resp.Body != http.NoBody && c.run(func() { finish(resp); release() }) {
 			return nil
 		}
 	case kind == kindJSON:

@@ -54,7 +54,7 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		return nil
 	case req.IsCall():
 		fields := mcp.HTTPHeader(ctx)
-		c.goes(func() { c.request(req, frame, fields) })
+		c.run(func() { c.request(req, frame, fields) })
 		return nil
 	case req.Method == noteCancelled:
 		c.cancelExchange(req)

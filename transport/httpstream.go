@@ -237,7 +237,7 @@ func (c *httpConn) listenWait() time.Duration { return cmp.Or(c.patience, listen
 // the next request by asking back finds it open. Where nothing is to be missed the first requests go before it.
 func (c *httpConn) listen() {
 	opened, silent := make(chan struct{}), c.silent.Load()
-	if !c.goes(func() {
+	if !c.run(func() {
 		if !silent || feed.Sleep(c.ended, listenLater) == nil {
 			c.keepStream(opened)
 		}

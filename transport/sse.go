@@ -75,7 +75,7 @@ func (c *sseConn) open(ctx context.Context) error {
 		return err
 	}
 	c.start = func() {
-		c.goes(func() {
+		c.run(func() {
 			defer func() { _ = resp.Body.Close() }()
 			c.fail(c.readStream(events))
 		})
@@ -193,7 +193,7 @@ func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessag
 
 // cancel cancels a request at the server, in the background.
 func (c *sseConn) cancel(id int64) {
-	c.notes.goes(func() {
+	c.notes.run(func() {
 		ctx, stop := context.WithTimeout(c.ended, cancelTimeout)
 		defer stop()
 		_ = c.send(ctx, cancelledFrame(id))

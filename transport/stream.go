@@ -74,14 +74,14 @@ func newStream(d duplex, limit int64, cause func(error) error, doomed func() boo
 		cause:   cause,
 		doomed:  doomed,
 	}
-	s.start = func() { s.goes(s.readAll) }
+	s.start = func() { s.run(s.readAll) }
 	return s
 }
 
 // readAll is the goroutine that reads the stream to its end.
 func (s *stream) readAll() {
 	lines := &lineReader{r: s.duplex, limit: s.limit, skips: true, heard: s.hear, stall: &stall.Watch{Over: func() {
-		s.goes(func() { s.fail(stall.Err) })
+		s.run(func() { s.fail(stall.Err) })
 	}}}
 	defer lines.stall.Stop()
 	var err error
@@ -128,7 +128,7 @@ func (s *stream) take(text []byte) bool {
 
 // broke ends the stream because it cannot be written any more.
 func (s *stream) broke(err error) {
-	s.goes(func() {
+	s.run(func() {
 		if s.cause != nil && s.ended.Err() == nil {
 			err = s.cause(err) // a pipe breaks because its reader has ended
 		}
@@ -243,7 +243,7 @@ func (s *stream) write(ctx context.Context, frame []byte) (n int, err error) {
 	}
 	written, failed := 0, errClosed
 	done := make(chan struct{})
-	s.goes(func() {
+	s.run(func() {
 		defer close(done)
 		written, failed = s.duplex.Write(frame)
 	})
@@ -285,7 +285,7 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 
 // cancel cancels a request at the server, in the background.
 func (s *stream) cancel(id int64) {
-	s.goes(func() {
+	s.run(func() {
 		ctx, stop := context.WithTimeout(s.ended, cancelTimeout)
 		defer stop()
 		_ = s.send(ctx, cancelledFrame(id))

@@ -9,9 +9,9 @@ type tasks struct {
 	closed bool
 }
 
-// goes runs f on a goroutine that wait waits for. It does nothing, and reports
+// run runs f on a goroutine that wait waits for. It does nothing, and reports
 // so, once wait was called.
-func (t *tasks) goes(f func()) bool {
+func (t *tasks) run(f func()) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {

@@ -142,24 +142,24 @@ func (l *Ledger) write(ctx context.Context, group []*request) error {
 			r.err = r.op.apply(e)
 		}
 		if !e.changed {
-			l.become(e.state, l.revision)
+			l.setState(e.state, l.revision)
 			return nil
 		}
 		if l.store == nil {
-			l.become(e.state, "")
+			l.setState(e.state, "")
 			return nil
 		}
 		revision, err := l.store.Save(ctx, l.name, e.state.render(), l.revision)
 		switch {
 		case err == nil:
 			l.trouble.Store(nil)
-			l.become(e.state, revision)
+			l.setState(e.state, revision)
 			return nil
 		case errors.Is(err, storage.ErrConflict) && try < maxTries:
 		case errors.Is(err, storage.ErrReadOnly):
 			err = l.fail(err)
 			l.trouble.Store(&err)
-			l.become(e.state, l.revision)
+			l.setState(e.state, l.revision)
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -173,8 +173,8 @@ func (l *Ledger) write(ctx context.Context, group []*request) error {
 // made progress; so many times in a row mean that the store breaks its contract.
 const maxTries = 1000
 
-// become takes a state for what is kept.
-func (l *Ledger) become(state *ledgerState, revision storage.Revision) {
+// setState takes a state for what is kept.
+func (l *Ledger) setState(state *ledgerState, revision storage.Revision) {
 	l.kept, l.revision, l.journal = state, revision, nil
 	l.publish(state)
 }

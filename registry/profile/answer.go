@@ -161,7 +161,7 @@ func (t *Turn) Answer(ctx context.Context, c Call, res *mcp.CallToolResult, err 
 		a.Result = registry.ErrorResult(err)
 		return a
 	}
-	if def, ok := t.set.meant(t.registry, c.Name); !ok || !def.ReturnDirect || res.IsError {
+	if def, ok := t.set.resolve(t.registry, c.Name); !ok || !def.ReturnDirect || res.IsError {
 		return a
 	}
 	a.Direct = res

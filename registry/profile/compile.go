@@ -158,7 +158,7 @@ func (s *Set) Unmap(name string, args json.RawMessage) (string, json.RawMessage,
 //
 // The error is that of [Tool.Unmap] or of [registry.Registry.Call].
 func (s *Set) Call(ctx context.Context, r *registry.Registry, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
-	if def, ok := s.meant(r, name); ok {
+	if def, ok := s.resolve(r, name); ok {
 		name = def.Name
 	}
 	own, mapped, err := s.Unmap(name, args)
@@ -171,8 +171,8 @@ func (s *Set) Call(ctx context.Context, r *registry.Registry, name string, args 
 	return r.Call(ctx, own, mapped)
 }
 
-// meant returns the definition of the tool that a model calls by a name.
-func (s *Set) meant(r *registry.Registry, name string) (*registry.Definition, bool) {
+// resolve returns the definition of the tool that a model calls by a name.
+func (s *Set) resolve(r *registry.Registry, name string) (*registry.Definition, bool) {
 	if s == nil {
 		panic("profile: the zero Turn is not usable: make it with NewTurn")
 	}
