@@ -225,7 +225,7 @@ var errMissingOutput = errors.New("structuredContent is missing")
 // last listed. A list is read, until the given time, if there is none yet, or
 // if the result does not match and a notification said that there is another one.
 func (c *Client) checkOutput(ctx context.Context, until time.Time, conn *connection, tool string, res *CallToolResult) error {
-	if res.IsError || conn.info.revision < protocol.Revision20250618 {
+	if res.IsError || !protocol.RevisionOf(conn.info.revision).StructuredContent {
 		return nil
 	}
 	content, _ := res.StructuredContent.(json.RawMessage)

@@ -32,8 +32,8 @@ func (c *Client) Complete(ctx context.Context, params *CompleteParams, opts *Req
 		return nil, err
 	}
 	defer c.leave()
-	// Servers before that revision may know the request without saying so.
-	if conn.info.revision >= protocol.Revision20250326 && conn.info.capabilities.Completions == nil {
+	// Servers of older revisions may know the request without saying so.
+	if protocol.RevisionOf(conn.info.revision).Completions && conn.info.capabilities.Completions == nil {
 		return nil, c.explain(&x.request, WithOutcome(fmt.Errorf("the server does not complete: %w", errors.ErrUnsupported), NotSent))
 	}
 	var res *CompleteResult

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/internal/pulse"
 )
 
@@ -95,8 +96,8 @@ func newConnection(c *Client, wire Conn) *connection {
 	return conn
 }
 
-// modern reports whether revision 2026-07-28 is spoken, after the handshake.
-func (conn *connection) modern() bool { return conn.info.revision >= Revision20260728 }
+// modern reports whether a stateless revision is spoken, after the handshake.
+func (conn *connection) modern() bool { return protocol.IsStateless(conn.info.revision) }
 
 // noteEnd notes that the connection has ended, and why. Only the first call counts.
 func (conn *connection) noteEnd(err error) {
@@ -334,7 +335,7 @@ func (c *Client) connect(era *era) (*connection, error) {
 // attempt makes one connection within ctx. With an error it is closed, and nil if there was
 // none.
 func (c *Client) attempt(ctx context.Context, version string, patient bool) (*connection, error) {
-	if c.pinned() && !isKnown(version) {
+	if c.pinned() && !protocol.IsKnown(version) {
 		return nil, &ProtocolVersionError{want: version, err: errors.New("this client does not know it")}
 	}
 	roots := c.roots.Load()

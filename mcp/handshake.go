@@ -38,31 +38,31 @@ type handshakeRequest struct {
 	traced func(result json.RawMessage, err error) // ends its trace; further calls do nothing
 }
 
-// handshake agrees with the server on a revision: by discover if version is 2026-07-28, and
+// handshake agrees with the server on a revision: by discover if version is stateless, and
 // by initialize otherwise or if the server does not know discover, or does not answer it
-// within patience, unless the revision is pinned. A server that refuses the revision of discover and says in the same
-// breath that it supports it is asked again, once. It returns when ctx ends or the
+// within patience, unless the revision is pinned. A server that refuses the revision of discover and names a stateless one that it supports, perhaps
+// the same, is asked again with that, once. It returns when ctx ends or the
 // connection does.
 func (conn *connection) handshake(ctx context.Context, version string, patience time.Duration, again bool) (*serverInfo, error) {
-	if version < Revision20260728 {
+	if !protocol.IsStateless(version) {
 		return conn.initialize(ctx, version)
 	}
 	conn.discoverTimedOut = true
-	meta := bytes.TrimSuffix(conn.client.requestMeta(Revision20260728), []byte(","))
+	meta := bytes.TrimSuffix(conn.client.requestMeta(version), []byte(","))
 	discover := conn.begin(ctx, protocol.Discover, fmt.Appendf(nil, `{"_meta":{%s}}`, meta))
 	defer discover.cancel()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-discover.done:
-		if !again && offersRevision(discover.err) {
-			return conn.handshake(ctx, version, patience, true)
+		if other := offeredRevision(discover.err); other != "" && !again && (other == version || !conn.client.pinned()) {
+			return conn.handshake(ctx, other, patience, true)
 		}
-		info, err := conn.discovered(ctx, discover)
+		info, err := conn.discovered(ctx, version, discover)
 		if info != nil || err != nil {
 			return info, err
 		}
-		return conn.initialize(ctx, Revision20251125)
+		return conn.initialize(ctx, protocol.NewestSession())
 	case <-conn.ended:
 		return nil, conn.readErr
 	case <-ctx.Done():
@@ -71,7 +71,7 @@ func (conn *connection) handshake(ctx context.Context, version string, patience 
 		discover.traced(nil, &TimeoutError{"idle", patience})
 	}
 	// An older server may not answer what it does not know.
-	info, err := conn.initialize(ctx, Revision20251125)
+	info, err := conn.initialize(ctx, protocol.NewestSession())
 	if err != nil {
 		discover.cancel()
 		select {
@@ -84,9 +84,9 @@ func (conn *connection) handshake(ctx context.Context, version string, patience 
 	return info, err
 }
 
-// discovered reads the end of a discover request. It returns neither information nor an
+// discovered reads the end of a discover request of a revision. It returns neither information nor an
 // error if the server is to be initialized.
-func (conn *connection) discovered(ctx context.Context, discover *handshakeRequest) (*serverInfo, error) {
+func (conn *connection) discovered(ctx context.Context, version string, discover *handshakeRequest) (*serverInfo, error) {
 	err := discover.err
 	conn.discoverTimedOut = err != nil && conn.hasEnded() && !SafeToRetry(err)
 	switch {
@@ -96,27 +96,28 @@ func (conn *connection) discovered(ctx context.Context, discover *handshakeReque
 	case conn.client.pinned():
 		return nil, conn.client.refusedPin(err, true)
 	default:
-		return nil, withRevisions(modernRefusal(err))
+		return nil, withRevisions(modernRefusal(version, err))
 	}
 	if err := discoveredNone(discover.result); err != nil && !conn.client.pinned() {
 		return nil, err
 	}
 	info, err := decodeServerInfo(discover.result)
 	versions, _ := versionsIn(discover.result, "supportedVersions")
-	if err != nil || !slices.Contains(versions, Revision20260728) {
-		if conn.client.pinned() {
-			return nil, &ProtocolVersionError{want: Revision20260728, offered: versions, err: err}
-		}
+	revision := protocol.NewestStateless(versions)
+	if conn.client.pinned() && (err != nil || !slices.Contains(versions, version)) {
+		return nil, &ProtocolVersionError{want: version, offered: versions, err: err}
+	}
+	if err != nil || revision == "" {
 		return nil, nil // as if it did not know the request
 	}
-	info.revision = Revision20260728
+	info.revision = cmp.Or(conn.client.opts.ProtocolVersion, revision)
 	if raw := jsonscan.Member(discover.result, "_meta", protocol.MetaServer); raw != nil {
 		info.server = decodeLoosely[Implementation](raw)
 	}
 	return info, nil
 }
 
-// initialize makes the handshake of the revisions before 2026-07-28, and offers the given
+// initialize makes the handshake of the revisions with sessions, and offers the given
 // one. A server that refuses it, instead of naming another in its answer, is offered one
 // other, once.
 func (conn *connection) initialize(ctx context.Context, revision string) (*serverInfo, error) {
@@ -157,10 +158,10 @@ func (conn *connection) offer(ctx context.Context, revision string) (*serverInfo
 	if conn.client.pinned() && info.revision != revision {
 		return nil, &ProtocolVersionError{want: revision, offered: []string{info.revision}}
 	}
-	if !isKnown(info.revision) {
+	if !protocol.IsKnown(info.revision) {
 		return nil, fmt.Errorf("unsupported protocol version: %q", namesOf([]string{info.revision}))
 	}
-	if info.revision == Revision20251125 {
+	if protocol.RevisionOf(info.revision).CoreTasks {
 		info.tasks = decodeTaskAbilities(initialize.result)
 	}
 	return info, conn.notify(ctx, &jsonrpc.Request{Method: protocol.NoteInitialized, Params: json.RawMessage("{}")})

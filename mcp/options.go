@@ -268,7 +268,7 @@ func isRequestMeta(key string) bool {
 	return key == protocol.MetaVersion || key == protocol.MetaClient || key == protocol.MetaCapabilities
 }
 
-// requestMeta returns what revision 2026-07-28 wants in _meta of every request.
+// requestMeta returns what a stateless revision wants in _meta of every request.
 func (c *Client) requestMeta(version string) []byte {
 	meta := []byte{}
 	add := func(key string, value any) {

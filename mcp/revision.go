@@ -121,7 +121,7 @@ func (c *Client) speaksOther(ctx context.Context, conn *connection) bool {
 		return false
 	}
 	// Not every older server knows a ping. What knows this is none.
-	_, err = c.aside(ctx, conn, protocol.Discover, c.requestMeta(Revision20260728))
+	_, err = c.aside(ctx, conn, protocol.Discover, c.requestMeta(protocol.Newest()))
 	switch codeOf(err) {
 	case sdk.CodeHeaderMismatch, sdk.CodeMissingRequiredClientCapabilities, sdk.CodeUnsupportedProtocolVersion:
 		return true
@@ -237,14 +237,14 @@ func (e *era) version() string {
 		return e.pinned
 	}
 	if e.legacy || e.suspect {
-		return Revision20251125
+		return protocol.NewestSession()
 	}
-	return Revision20260728
+	return protocol.Newest()
 }
 
 // succeeded learns from a handshake that ended with the given revision.
 func (e *era) succeeded(version string) {
-	legacy := version < Revision20260728
+	legacy := !protocol.IsStateless(version)
 	*e = era{pinned: e.pinned, legacy: legacy, patient: e.patient && !legacy}
 }
 
@@ -259,7 +259,7 @@ func (e *era) failed(begunWith string, conn *connection, err error) (again bool)
 	if e.pinned != "" {
 		return false
 	}
-	if begunWith != Revision20260728 {
+	if !protocol.IsStateless(begunWith) {
 		replaced := e.legacy && refusesHandshake(err)
 		e.forget() // whatever was known does not hold any more
 		return replaced
@@ -270,23 +270,32 @@ func (e *era) failed(begunWith string, conn *connection, err error) (again bool)
 }
 
 // modernRefusal returns the error for a server whose answer to the probe is one
-// that only revision 2026-07-28 knows, and names no older revision that the
+// that only stateless revisions know, and names no older revision that the
 // server supports; else nil.
-func modernRefusal(err error) error {
+func modernRefusal(version string, err error) error {
 	_, versions := answerIn(err)
-	older := slices.ContainsFunc(versions, func(version string) bool { return version < Revision20260728 && isKnown(version) })
+	older := slices.ContainsFunc(versions, func(v string) bool { return !protocol.IsStateless(v) && protocol.IsKnown(v) })
 	switch code := codeOf(err); {
 	case code == sdk.CodeHeaderMismatch, code == sdk.CodeMissingRequiredClientCapabilities, code == sdk.CodeUnsupportedProtocolVersion && !older:
-		return WithOutcome(fmt.Errorf("the server refuses revision %s: %w", Revision20260728, err), NotSent)
+		return WithOutcome(fmt.Errorf("the server refuses revision %s: %w", version, err), NotSent)
 	}
 	return nil
 }
 
-// offersRevision reports whether err refuses the revision of discover, and says that
-// the server supports it.
-func offersRevision(err error) bool {
+// offeredRevision returns the newest stateless revision that a refusal of the revision of discover
+// says the server supports, or "".
+func offeredRevision(err error) string {
 	_, versions := answerIn(err)
-	return codeOf(err) == sdk.CodeUnsupportedProtocolVersion && slices.Contains(versions, Revision20260728)
+	if codeOf(err) != sdk.CodeUnsupportedProtocolVersion {
+		return ""
+	}
+	return protocol.NewestStateless(versions)
+}
+
+// discoveredRevision is the revision of a server that has answered discover.
+func discoveredRevision(result []byte) string {
+	versions, _ := versionsIn(result, "supportedVersions")
+	return cmp.Or(protocol.NewestStateless(versions), protocol.Newest())
 }
 
 // answerIn returns the error with which a server answered, and the revisions that it says
@@ -316,9 +325,9 @@ func otherRevision(err error, refused string) string {
 	}
 	refuses = refuses || codeOf(err) != sdk.CodeUnsupportedProtocolVersion && strings.Contains(strings.ToLower(text), "version")
 	older := ""
-	for _, known := range sdk.SupportedProtocolVersions() { // newest first
+	for _, known := range protocol.Versions() {
 		switch {
-		case known >= Revision20260728 || known == refused:
+		case protocol.IsStateless(known) || known == refused:
 		case strings.Contains(text, known):
 			return known
 		case refuses && older == "" && known < refused:
@@ -336,13 +345,11 @@ func codeOf(err error) int64 {
 	return 0
 }
 
-func isKnown(version string) bool { return slices.Contains(sdk.SupportedProtocolVersions(), version) }
-
 // discoveredNone returns the error for a server whose answer to the probe lists
 // revisions, none of which is known; else nil.
 func discoveredNone(result []byte) error {
 	versions, _ := versionsIn(result, "supportedVersions")
-	if len(versions) == 0 || slices.ContainsFunc(versions, isKnown) {
+	if len(versions) == 0 || slices.ContainsFunc(versions, protocol.IsKnown) {
 		return nil
 	}
 	return WithOutcome(fmt.Errorf("no known revision of the protocol: the server has %s", namesOf(versions)), NotSent)

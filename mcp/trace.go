@@ -320,7 +320,7 @@ func (conn *connection) endRequest(info *RequestInfo, id int64, result json.RawM
 	if version, ok := jsonscan.String(jsonscan.Member(result, "protocolVersion")); ok {
 		info.Connection.ProtocolVersion = version
 	} else if info.Method == protocol.Discover && err == nil {
-		info.Connection.ProtocolVersion = Revision20260728
+		info.Connection.ProtocolVersion = discoveredRevision(result)
 	}
 	info.end(result, conn.handshakeError(err))
 }

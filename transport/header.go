@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
-	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 const (
@@ -17,11 +17,9 @@ const (
 	headerMethod   = "Mcp-Method"
 	headerName     = "Mcp-Name"
 	headerLastSeen = "Last-Event-Id"
-
-	metaVersion = "io.modelcontextprotocol/protocolVersion"
 )
 
-// requestHeader returns the fields that revision 2026-07-28 wants to see
+// requestHeader returns the fields that stateless revisions want to see
 // repeated from the body of a request, or nil for a request of an older one.
 func requestHeader(method string, params json.RawMessage) http.Header {
 	var version string
@@ -29,7 +27,7 @@ func requestHeader(method string, params json.RawMessage) http.Header {
 	for key, value := range jsonscan.Fields(params) {
 		switch string(key) {
 		case "_meta":
-			if version, _ = jsonscan.String(jsonscan.Member(value, metaVersion)); version < mcp.Revision20260728 {
+			if version, _ = jsonscan.String(jsonscan.Member(value, protocol.MetaVersion)); !protocol.IsStateless(version) {
 				return nil // without a look at the rest, which can be long
 			}
 		case "name":
@@ -40,7 +38,7 @@ func requestHeader(method string, params json.RawMessage) http.Header {
 			task, _ = jsonscan.Text(value)
 		}
 	}
-	if version < mcp.Revision20260728 {
+	if !protocol.IsStateless(version) {
 		return nil
 	}
 	h := http.Header{headerVersion: {version}, headerMethod: {method}}

@@ -91,7 +91,7 @@ type httpConn struct {
 	session   string      // session id of a legacy session
 	version   string      // protocol version of a legacy session
 	fields    http.Header // of its posts; never changed; nil if not known yet
-	modern    bool        // a request of revision 2026-07-28 was sent last
+	stateless string      // the stateless revision of the last request; empty: it was of a session
 	exchanges map[jsonrpc.ID]context.CancelFunc
 	running   int   // requests that may still learn that the session is lost
 	lost      error // the server does not know the session any more
@@ -290,7 +290,7 @@ func (c *httpConn) keepSession(resp *http.Response) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.session == "" && !c.modern && httpfield.ValidValue(id) {
+	if c.session == "" && c.stateless == "" && httpfield.ValidValue(id) {
 		c.session = id
 		c.fields = nil
 	}
@@ -331,15 +331,17 @@ func postFields(header http.Header) http.Header {
 }
 
 // postHeader returns the fields of a post, and the session it belongs to. Only
-// requests of revision 2026-07-28 have fields of their own.
+// requests of stateless revisions have fields of their own.
 func (c *httpConn) postHeader(own http.Header) (http.Header, string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if own != nil {
-		c.modern = c.version == "" // else it only asks whether there is such a server now
+		if c.version == "" { // else it only asks whether there is such a server now
+			c.stateless = own.Get(headerVersion)
+		}
 		return postFields(own), ""
 	}
-	c.modern = false
+	c.stateless = ""
 	return c.sessionHeaderLocked(), c.session
 }
 
@@ -410,7 +412,7 @@ func (c *httpConn) Info() mcp.ConnInfo {
 	info := c.webConn.Info()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	info.Stateless = c.modern
+	info.Stateless = c.stateless != ""
 	return info
 }
 

@@ -50,7 +50,7 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	case !isRequest:
 		// The answer to a server's request. If it cannot be delivered the
 		// server has to live without it; the session is none the worse.
-		_ = c.send(ctx, frame, c.modernHeader())
+		_ = c.send(ctx, frame, c.statelessHeader())
 		return nil
 	case req.IsCall():
 		fields := mcp.HTTPHeader(ctx)
@@ -59,7 +59,7 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	case req.Method == noteCancelled:
 		c.cancelExchange(req)
 	}
-	header := c.modernHeader()
+	header := c.statelessHeader()
 	if header != nil && req.Method == noteCancelled {
 		return nil // ending the request's stream was the cancellation
 	}
@@ -81,14 +81,14 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// modernHeader returns non-nil fields if the session has no legacy handshake.
-func (c *httpConn) modernHeader() http.Header {
+// statelessHeader returns the fields of a notification of a stateless revision, nil if there is a session.
+func (c *httpConn) statelessHeader() http.Header {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.modern {
+	if c.stateless == "" {
 		return nil
 	}
-	return http.Header{headerVersion: {mcp.Revision20260728}}
+	return http.Header{headerVersion: {c.stateless}}
 }
 
 func (c *httpConn) cancelExchange(note *jsonrpc.Request) {

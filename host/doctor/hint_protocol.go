@@ -9,23 +9,24 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // ofProtocol tells what a server says that it should not.
 func (t *trouble) ofProtocol() {
-	var protocol *mcp.ProtocolError
+	var flaw *mcp.ProtocolError
 	var limit *mcp.LimitError
 	var answer *mcp.JSONRPCError
-	known := sdk.SupportedProtocolVersions()
+	known := protocol.Versions()
 	refused := errors.As(t.err, &answer)
 	switch {
 	case t.version != "" && !slices.Contains(known, t.version), refused && answer.Code == sdk.CodeUnsupportedProtocolVersion:
 		t.hint(hintProtocol, fmt.Sprintf("The server speaks none of the revisions of the protocol that this client does: %s; it wants %q. Update the server, or this program.", strings.Join(known, ", "), t.version))
 	case errors.As(t.err, &limit):
 		t.hint(hintProtocol, fmt.Sprintf("The server sends more than is allowed: %s is limited to %d. Raise it in \"limits\" of the entry if the server is to be trusted with that.", limit.Limit, limit.Max))
-	case errors.As(t.err, &protocol):
-		t.hint(hintProtocol, fmt.Sprintf("The server answers in a way that the protocol does not know: %v. It may be no MCP server, or a faulty one; look for a newer version.", protocol))
+	case errors.As(t.err, &flaw):
+		t.hint(hintProtocol, fmt.Sprintf("The server answers in a way that the protocol does not know: %v. It may be no MCP server, or a faulty one; look for a newer version.", flaw))
 	case errors.As(t.err, new(interface{ NotMCP() bool })),
 		refused && answer.Code == jsonrpc.CodeMethodNotFound && t.reached != testInitialized && t.reached != testListed:
 		t.hint(hintProtocol, "What answers speaks JSON-RPC, but does not know how an MCP connection begins: it is no MCP server, or a program that repeats what it is sent. Look at \"command\" and \"args\", or \"url\", of the entry.")

@@ -127,7 +127,7 @@ func (x *exchange) await(r *request) {
 	j := r.serve(x.r.Context())
 	answer, status := r.wait(j, e, x.r.Context().Done())
 	resumable := r.out.ID != "" && answer.Size() > atOnce
-	isEvent := r.peer.revision >= newestSession && j.isDone() && j.err == nil && (answer.Size() <= shortEvent || resumable)
+	isEvent := protocol.RevisionOf(r.peer.revision).ShortEvents && j.isDone() && j.err == nil && (answer.Size() <= shortEvent || resumable)
 	switch {
 	case status == 0 && e != nil:
 		e.drain() // a response without an answer
@@ -183,7 +183,7 @@ func (x *exchange) batch(body []byte) {
 	if s == nil {
 		return
 	}
-	if s.peer.revision != protocol.Revision20250326 {
+	if !protocol.RevisionOf(s.peer.revision).Batches {
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "revision %s has no batches", s.peer.revision))
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/internal/scratch"
 )
 
@@ -93,7 +94,7 @@ func (e *eventWriter) open() {
 	if s := r.peer.session; s != nil {
 		s.keep(r.out)
 	}
-	if r.peer.revision == newestSession && e.out.ID != "" {
+	if protocol.RevisionOf(r.peer.revision).Polling && e.out.ID != "" {
 		// An event without a message, by which the client can resume a stream that it loses before there is one, and the time
 		// after which it should try that. It is written with what comes next.
 		e.text("id: " + e.out.ID + "--1\nretry: 1000\ndata: \n\n")

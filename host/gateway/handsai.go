@@ -25,7 +25,7 @@ const (
 // JSON-RPC message, without a session. An id is a string; one of another kind is
 // sent back as it is. All answers have the status 200.
 func (x *exchange) serveHandsAI(path string) {
-	p := (&peer{shown: x.shown, caller: x.caller, revision: protocol.Revision20251125, mode: modes.Direct, handsai: true}).from(x.r)
+	p := (&peer{shown: x.shown, caller: x.caller, revision: protocol.NewestSession(), mode: modes.Direct, handsai: true}).from(x.r)
 	p.session = newSession("", p)
 	defer p.session.end()
 	ctx := p.context(x.r.Context())

@@ -262,7 +262,7 @@ func (x *exchange) take(body []byte) {
 	m, ok := x.scan(body)
 	switch {
 	case !ok:
-	case jsonscan.Member(m.Params, "_meta", protocol.MetaVersion) != nil || x.r.Header.Get(headerRevision) >= protocol.Revision20260728:
+	case jsonscan.Member(m.Params, "_meta", protocol.MetaVersion) != nil || protocol.IsStateless(x.r.Header.Get(headerRevision)):
 		x.postModern(&m)
 	case m.Method == protocol.Initialize && !m.IsResponse():
 		x.initialize(&m)
@@ -326,7 +326,7 @@ func (x *exchange) session() *clientSession {
 	s := g.sessions[id]
 	g.mu.Unlock()
 	switch {
-	case revision != "" && !slices.Contains(sessionRevisions(), revision):
+	case revision != "" && !slices.Contains(protocol.SessionVersions(), revision):
 		x.fail(http.StatusBadRequest, nil, unsupported(revision))
 	case id == "":
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "the Mcp-Session-Id field is missing: begin with initialize"))
@@ -351,7 +351,7 @@ func (x *exchange) peerOf(s *clientSession) *peer {
 
 func unsupported(revision string) *mcp.JSONRPCError {
 	e := message.Failure(message.CodeRevision, "protocol revision %.50q is not supported", revision)
-	e.Data = message.Marshal(map[string]any{"supported": allRevisions(), "requested": revision})
+	e.Data = message.Marshal(map[string]any{"supported": protocol.Versions(), "requested": revision})
 	return e
 }
 
@@ -408,8 +408,8 @@ func (g *Gateway) endSession(id string) {
 // newPeer returns the client that made an initialize request.
 func (v shown) newPeer(caller *access.Caller, params json.RawMessage) *peer {
 	revision, _ := message.Text(params, "protocolVersion")
-	if !slices.Contains(sessionRevisions(), revision) {
-		revision = newestSession
+	if !slices.Contains(protocol.SessionVersions(), revision) {
+		revision = protocol.NewestSession()
 	}
 	return &peer{
 		shown: v, caller: caller, revision: revision,

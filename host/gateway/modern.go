@@ -16,12 +16,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// postModern serves a message of revision 2026-07-28, which has no sessions: each request says all
+// postModern serves a message of a stateless revision: each request says all
 // that there is to know.
 func (x *exchange) postModern(m *jsonscan.Message) {
 	switch {
 	case m.IsResponse():
-		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "revision %s has no requests of servers, so there is nothing to respond to", protocol.Revision20260728))
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "revision %s has no requests of servers, so there is nothing to respond to", protocol.Newest()))
 		return
 	case m.ID == nil:
 		x.w.WriteHeader(http.StatusAccepted)
@@ -57,7 +57,7 @@ func statusOf(err *mcp.JSONRPCError) int {
 	return http.StatusOK
 }
 
-// modernRequest returns a request of revision 2026-07-28, of the client that it describes, which is shown tools in the mode
+// modernRequest returns a request of a stateless revision, of the client that it describes, which is shown tools in the mode
 // asked for. Of one that failed not all is known.
 func (v shown) modernRequest(caller *access.Caller, m *jsonscan.Message, asked string, out *stream.Stream) (*request, *mcp.JSONRPCError) {
 	params := message.ParamsOf(m.Params)
@@ -79,7 +79,7 @@ func (v shown) modernRequest(caller *access.Caller, m *jsonscan.Message, asked s
 	switch {
 	case p.revision == "":
 		return r, message.InvalidParams("params._meta lacks %s", protocol.MetaVersion)
-	case p.revision != protocol.Revision20260728:
+	case !protocol.RevisionOf(p.revision).Stateless:
 		return r, unsupported(p.revision)
 	case !message.IsObject(capabilities):
 		return r, message.InvalidParams("params._meta lacks %s, an object", protocol.MetaCapabilities)

@@ -20,31 +20,18 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// newestSession is the newest revision with sessions.
-const newestSession = protocol.Revision20251125
-
-// sessionRevisions are those with sessions, the newest first.
-func sessionRevisions() []string {
-	return []string{newestSession, protocol.Revision20250618, protocol.Revision20250326, protocol.Revision20241105}
-}
-
-// allRevisions are those that the gateway speaks, the newest first.
-func allRevisions() []string {
-	return append([]string{protocol.Revision20260728}, sessionRevisions()...)
-}
-
 // A peer is a client of the gateway, as far as it is known: by the initialize request of its
-// session, or by what one request of revision 2026-07-28 says. It does not change.
+// session, or by what one request of a stateless revision says. It does not change.
 type peer struct {
 	shown                   // what it sees
 	caller   *access.Caller // not nil
 	revision string
 	client   mcp.Implementation
 	can      abilities
-	level    mcp.LoggingLevel // of revision 2026-07-28: the log messages wanted, or none
+	level    mcp.LoggingLevel // of a stateless revision: the log messages wanted, or none
 	mode     string           // direct, search or code
 	quirks   clients.Client   // what is known of the client
-	session  *clientSession   // nil in revision 2026-07-28
+	session  *clientSession   // nil in stateless revisions
 	requests *underWay        // which it can withdraw by their ids; nil: none
 	base     string           // the URL by which the client reaches the gateway; empty: it is not known
 	handsai  bool             // it has errors where the protocol has results of tools
@@ -96,7 +83,7 @@ func implementationOf(info json.RawMessage) mcp.Implementation {
 	return impl
 }
 
-// modern reports whether the client speaks revision 2026-07-28, without a session.
+// modern reports whether the client speaks a stateless revision.
 func (p *peer) modern() bool { return p.session == nil }
 
 // owns reports whether p may have what was begun by other: the same caller in the same view and, where there

@@ -199,7 +199,7 @@ func (r *request) discover(has capabilities) json.RawMessage {
 	impl, instructions := r.peer.identity()
 	has.Extensions = map[string]any{protocol.ExtensionTasks: struct{}{}}
 	return r.cacheable(message.Marshal(offer{
-		Versions: allRevisions(), Capabilities: has, Server: impl, Instructions: instructions,
+		Versions: protocol.Versions(), Capabilities: has, Server: impl, Instructions: instructions,
 		Meta: map[string]any{protocol.MetaServer: impl},
 	}))
 }

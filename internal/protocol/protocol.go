@@ -2,15 +2,6 @@
 // notifications, and the members of _meta that it reserves.
 package protocol
 
-// Revisions of the protocol.
-const (
-	Revision20241105 = "2024-11-05"
-	Revision20250326 = "2025-03-26"
-	Revision20250618 = "2025-06-18" // the first with structured content
-	Revision20251125 = "2025-11-25" // the newest with the initialize handshake
-	Revision20260728 = "2026-07-28" // the stateless one, found by server/discover
-)
-
 // Requests of a client.
 const (
 	Initialize    = "initialize"

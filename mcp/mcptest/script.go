@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A Script says what a server does for each method, of requests as well as of
@@ -45,7 +45,7 @@ func Sequence(first Handler, others ...Handler) Handler {
 func Handshake(revision, capabilities string) Script {
 	capabilities = cmp.Or(capabilities, `{"tools":{"listChanged":true}}`)
 	const info = `{"name":"scripted","version":"1"}`
-	if revision >= mcp.Revision20260728 {
+	if protocol.IsStateless(revision) {
 		return Script{
 			"server/discover": Result(fmt.Sprintf(
 				`{"resultType":"complete","supportedVersions":[%q],"capabilities":%s,"instructions":"Be nice.","_meta":{"io.modelcontextprotocol/serverInfo":%s}}`,
