@@ -78,6 +78,7 @@ fmt-check:
 	@echo '== gofmt'
 	@bad=$$($(SOURCES) | xargs -0 gofmt -l); \
 	if [ -n "$$bad" ]; then echo "FAILED: gofmt: run make fmt for" $$bad >&2; exit 1; fi
+	@.ci/words || { echo "FAILED: .ci/words says what to call these" >&2; exit 1; }
 
 # Staticcheck is built beside the tests, which wait at times. The timeout only ends tests
 # that hang: a busy machine does not reach it (.ci/busy). SHUFFLE=on runs the tests

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/secret"
 )
 
-// pendingLife is how long a user may take to log in.
-const pendingLife = 10 * time.Minute
+// pendingLifetime is how long a user may take to log in.
+const pendingLifetime = 10 * time.Minute
 
 // Begin makes a login that waits for the user. It sends nothing. redirectURI is
 // https, or http on a loopback address; c has to be a's.
@@ -44,7 +44,7 @@ func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []strin
 	p := &Pending{
 		Server:      f.config.Server,
 		Grant:       AuthorizationCode,
-		Expires:     wallTime().Add(pendingLife),
+		Expires:     wallTime().Add(pendingLifetime),
 		Authority:   *a,
 		Client:      bare(c),
 		Scopes:      slices.Clone(scopes),

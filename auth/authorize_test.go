@@ -30,7 +30,7 @@ func TestBegin(t *testing.T) {
 	assert.Equal(t, u.Path, "/authorize", "path")
 	assert.Equal(t, [...]any{p.Server, p.Grant, p.RedirectURI, p.DPoPKey}, [...]any{"files", AuthorizationCode, redirectURI, Secret("")})
 	assert.True(t, reflect.DeepEqual(p.Authority, *a), "the authority is kept")
-	assert.False(t, p.Expires.After(time.Now().Add(pendingLife)), "it lives longer")
+	assert.False(t, p.Expires.After(time.Now().Add(pendingLifetime)), "it lives longer")
 	seen := map[Secret]bool{}
 	for range 100 {
 		p := begin(t, f, a, c)

@@ -25,9 +25,9 @@ const (
 	slowDown = 5 * time.Second
 	// maxPollBackoff bounds what failures add to it.
 	maxPollBackoff = time.Minute
-	// deviceLife is how long a code is taken to live if the authorization
-	// server does not say, and maxDeviceLife how long at most.
-	deviceLife, maxDeviceLife = 10 * time.Minute, time.Hour
+	// deviceLifetime is how long a code is taken to live if the authorization
+	// server does not say, and maxDeviceLifetime how long at most.
+	deviceLifetime, maxDeviceLifetime = 10 * time.Minute, time.Hour
 	// maxUserCode bounds codes that a user types, in bytes.
 	maxUserCode = 64
 )
@@ -88,11 +88,11 @@ func (p *Pending) readDevice(r *reader) {
 	}
 	p.Device.CompleteURL = r.text("verification_uri_complete")
 	if seconds := r.seconds("interval"); seconds > 0 {
-		p.Device.Interval = time.Duration(math.Ceil(min(seconds, maxDeviceLife.Seconds()))) * time.Second
+		p.Device.Interval = time.Duration(math.Ceil(min(seconds, maxDeviceLifetime.Seconds()))) * time.Second
 	}
 	lifetime, err := r.members.lifetime("expires_in")
 	r.fail(err)
-	p.Expires = p.Expires.Add(min(cmp.Or(lifetime, deviceLife), maxDeviceLife))
+	p.Expires = p.Expires.Add(min(cmp.Or(lifetime, deviceLifetime), maxDeviceLifetime))
 }
 
 // checkUserCode refuses what a user could not type, or what could play tricks on

@@ -71,7 +71,7 @@ func TestBeginDeviceAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		members  map[string]any
 		interval time.Duration
-		life     time.Duration
+		lifetime time.Duration
 	}{
 		"no interval":       {map[string]any{"interval": nil}, 5 * time.Second, 30 * time.Minute},
 		"interval 0":        {map[string]any{"interval": 0}, 5 * time.Second, 30 * time.Minute},
@@ -79,10 +79,10 @@ func TestBeginDeviceAnswers(t *testing.T) {
 		"interval of parts": {map[string]any{"interval": 0.2}, time.Second, 30 * time.Minute},
 		"interval as text":  {map[string]any{"interval": "3"}, 3 * time.Second, 30 * time.Minute},
 		"interval huge":     {map[string]any{"interval": 1e300}, time.Hour, 30 * time.Minute},
-		"no life":           {map[string]any{"expires_in": nil}, 7 * time.Second, 10 * time.Minute},
-		"life below 0":      {map[string]any{"expires_in": -1}, 7 * time.Second, 10 * time.Minute},
-		"life as text":      {map[string]any{"expires_in": "600"}, 7 * time.Second, 10 * time.Minute},
-		"life huge":         {map[string]any{"expires_in": 1e300}, 7 * time.Second, time.Hour},
+		"no lifetime":       {map[string]any{"expires_in": nil}, 7 * time.Second, 10 * time.Minute},
+		"lifetime below 0":  {map[string]any{"expires_in": -1}, 7 * time.Second, 10 * time.Minute},
+		"lifetime as text":  {map[string]any{"expires_in": "600"}, 7 * time.Second, 10 * time.Minute},
+		"lifetime huge":     {map[string]any{"expires_in": 1e300}, 7 * time.Second, time.Hour},
 		"no complete URL":   {map[string]any{"verification_uri_complete": nil}, 7 * time.Second, 30 * time.Minute},
 		"code with a space": {map[string]any{"user_code": "WDJB MJHT"}, 7 * time.Second, 30 * time.Minute},
 		"code of letters":   {map[string]any{"user_code": "ЖЯ-12"}, 7 * time.Second, 30 * time.Minute},
@@ -92,8 +92,8 @@ func TestBeginDeviceAnswers(t *testing.T) {
 			begin := time.Now()
 			p := assert.Value(f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil))(t)
 			assert.Equal(t, p.Device.Interval, test.interval, "interval")
-			assert.False(t, p.Expires.Before(begin.Add(test.life).Round(0)), "expires too early")
-			assert.False(t, p.Expires.After(time.Now().Add(test.life)), "expires too late")
+			assert.False(t, p.Expires.Before(begin.Add(test.lifetime).Round(0)), "expires too early")
+			assert.False(t, p.Expires.After(time.Now().Add(test.lifetime)), "expires too late")
 		})
 	}
 }
@@ -362,9 +362,9 @@ func FuzzDeviceAnswer(f *testing.F) {
 		if p.readDevice(r); r.err != nil {
 			return
 		}
-		d, life := p.Device, p.Expires.Sub(time.Time{})
-		assert.True(t, 0 < life && life <= maxDeviceLife, "the life %v is within bounds", life)
-		assert.True(t, time.Second <= d.Interval && d.Interval <= maxDeviceLife, "the interval %v is within bounds", d.Interval)
+		d, lifetime := p.Device, p.Expires.Sub(time.Time{})
+		assert.True(t, 0 < lifetime && lifetime <= maxDeviceLifetime, "the lifetime %v is within bounds", lifetime)
+		assert.True(t, time.Second <= d.Interval && d.Interval <= maxDeviceLifetime, "the interval %v is within bounds", d.Interval)
 		assert.True(t, 0 < len(d.UserCode) && len(d.UserCode) <= maxUserCode, "%q is short", d.UserCode)
 		assert.False(t, strings.ContainsAny(d.Code.Reveal()+d.UserCode, "\r\n\x00\x1b"), "%q has control characters", d.UserCode)
 		assert.True(t, d.Code != "" && p.URL != "", "there are a code and a page")

@@ -211,8 +211,8 @@ func TestAssertionIsSignedByEveryAlgorithm(t *testing.T) {
 				header, claims := openJWT(t, token.Reveal(), test.signer.Public())
 				assert.Equal(t, fmt.Sprint(header), fmt.Sprint(members{"alg": test.want, "kid": "key 1", "typ": "JWT"}), "header")
 				wantFreshID(t, claims, seen)
-				life := claims["exp"].(float64) - claims["iat"].(float64)
-				assert.True(t, 0 < life && life <= 300, "good for %v seconds", life)
+				lifetime := claims["exp"].(float64) - claims["iat"].(float64)
+				assert.True(t, 0 < lifetime && lifetime <= 300, "good for %v seconds", lifetime)
 				delete(claims, "jti")
 				delete(claims, "exp")
 				rest := members{"iss": "client \"1\"", "sub": "client \"1\"", "aud": "https://as.example/", "iat": 1_700_000_000.}

@@ -155,9 +155,9 @@ func rawSignature(der []byte, bits int) ([]byte, error) {
 	return raw, nil
 }
 
-// assertionLife is how long a client assertion is good. Some authorization servers
+// assertionLifetime is how long a client assertion is good. Some authorization servers
 // take none for more than five minutes, by their own clocks.
-const assertionLife = 4 * time.Minute
+const assertionLifetime = 4 * time.Minute
 
 // check returns what is wrong with the key. The error goes on after its name.
 func (k *SigningKey) check() error {
@@ -185,7 +185,7 @@ func (k *SigningKey) assertion(clientID, issuer string, now time.Time) (Secret, 
 		ID       string `json:"jti"`
 		Issued   int64  `json:"iat"`
 		Expires  int64  `json:"exp"`
-	}{clientID, clientID, cmp.Or(k.Audience, issuer), rand.Text(), now.Unix(), now.Add(assertionLife).Unix()})
+	}{clientID, clientID, cmp.Or(k.Audience, issuer), rand.Text(), now.Unix(), now.Add(assertionLifetime).Unix()})
 	if err != nil {
 		return "", fmt.Errorf("signing the client's assertion: %w", err)
 	}

@@ -28,10 +28,10 @@ func ask(t testing.TB, answer http.HandlerFunc, key Secret) (*Token, []string, e
 
 func TestTokenAnswers(t *testing.T) {
 	for _, c := range []struct {
-		body    string
-		refresh string
-		life    time.Duration
-		scopes  string
+		body     string
+		refresh  string
+		lifetime time.Duration
+		scopes   string
 	}{
 		{body: `{"access_token":"A","token_type":"Bearer"}`},
 		{body: `{"access_token":"A","token_type":"bearer","refresh_token":"R"}`, refresh: "R"},
@@ -39,17 +39,17 @@ func TestTokenAnswers(t *testing.T) {
 		{body: `{"access_token":"A","token_type":"Bearer","refresh_token":""}`},
 		{body: `{"access_token":"A","refresh_token":"R"}`, refresh: "R"},
 		{body: `{"access_token":"A","token_type":""}`},
-		{body: `{"access_token":"A","token_type":"Bearer","expires_in":60}`, life: time.Minute},
-		{body: `{"access_token":"A","token_type":"Bearer","expires_in":"60"}`, life: time.Minute},
-		{body: `{"access_token":"A","token_type":"Bearer","expires_in":6e1}`, life: time.Minute},
-		{body: `{"access_token":"A","token_type":"Bearer","expires_in":1.5}`, life: 1500 * time.Millisecond},
+		{body: `{"access_token":"A","token_type":"Bearer","expires_in":60}`, lifetime: time.Minute},
+		{body: `{"access_token":"A","token_type":"Bearer","expires_in":"60"}`, lifetime: time.Minute},
+		{body: `{"access_token":"A","token_type":"Bearer","expires_in":6e1}`, lifetime: time.Minute},
+		{body: `{"access_token":"A","token_type":"Bearer","expires_in":1.5}`, lifetime: 1500 * time.Millisecond},
 		{body: `{"access_token":"A","token_type":"Bearer","expires_in":0}`},
 		{body: `{"access_token":"A","token_type":"Bearer","expires_in":-5}`},
 		{body: `{"access_token":"A","token_type":"Bearer","expires_in":"soon"}`},
 		{body: `{"access_token":"A","token_type":"Bearer","expires_in":[]}`},
 		{body: `{"access_token":"A","token_type":"Bearer","expires_in":"NaN"}`},
-		{body: `{"access_token":"A","token_type":"Bearer","expires_in":1e999}`, life: maxLifetime},
-		{body: `{"access_token":"A","token_type":"Bearer","expires_in":9223372036854775807}`, life: maxLifetime},
+		{body: `{"access_token":"A","token_type":"Bearer","expires_in":1e999}`, lifetime: maxLifetime},
+		{body: `{"access_token":"A","token_type":"Bearer","expires_in":9223372036854775807}`, lifetime: maxLifetime},
 		{body: `{"access_token":"A","token_type":"Bearer","scope":" read  write "}`, scopes: "read write"},
 		{body: `{"access_token":"A","token_type":"Bearer","scope":["read"]}`},
 		{body: `{"access_token":"A","token_type":"Bearer","scope":"read,write"}`, scopes: "read write"}, // GitHub
@@ -68,8 +68,8 @@ func TestTokenAnswers(t *testing.T) {
 		assert.Equal(t, strings.Join(scopes, " "), c.scopes, "%s: scopes", c.body)
 		assert.False(t, token.Obtained.Before(before) || token.Obtained.After(time.Now()), "%s: obtained at another time", c.body)
 		want := Token{Access: token.Access, Type: token.Type, Refresh: token.Refresh, Obtained: token.Obtained.Round(0)}
-		if c.life != 0 {
-			want.Expires = want.Obtained.Add(c.life)
+		if c.lifetime != 0 {
+			want.Expires = want.Obtained.Add(c.lifetime)
 		}
 		// Without a monotonic clock, which stops while the machine sleeps.
 		assert.Equal(t, *token, want, "%s", c.body)
@@ -336,8 +336,8 @@ func FuzzTokenAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		life, err := a.lifetime("expires_in")
-		assert.True(t, err != nil || 0 <= life && life <= maxLifetime, "the lifetime %v is within bounds", life)
+		lifetime, err := a.lifetime("expires_in")
+		assert.True(t, err != nil || 0 <= lifetime && lifetime <= maxLifetime, "the lifetime %v is within bounds", lifetime)
 		code := a.code()
 		assert.True(t, len(code) <= maxCode, "the code %q is short", code)
 		assert.False(t, strings.ContainsAny(code, " <>\"'\r\n\x1b"), "the code %q is odd", code)

@@ -22,7 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// A project is a folder with a config file of somebody else, and a program there that
+// A project is a folder with a config file of another person, and a program there that
 // leaves a trace when it is started, and is a server then.
 type project struct {
 	testing.TB
@@ -213,7 +213,7 @@ func TestApprovalOfLoaders(t *testing.T) {
 	assert.Equal(t, len(p.starts()), 1, "starts")
 }
 
-// Who approves what has changed since he looked is told so.
+// Who approves what has changed since they looked is told so.
 func TestApproveStale(t *testing.T) {
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
@@ -281,7 +281,7 @@ func TestCloseWhilePending(t *testing.T) {
 	assert.OK(t, h.Close())
 }
 
-// Of a project's server the person who approves sees which of his secrets leave for
+// Of a project's server the person who approves sees which of their secrets leave for
 // where, and nobody is asked for one before.
 func TestApprovalBeforeAnswers(t *testing.T) {
 	t.Parallel()
@@ -315,7 +315,7 @@ func TestApprovalBeforeAnswers(t *testing.T) {
 	assert.Equal(t, asked.Load(), 1, "started")
 }
 
-// countedSecrets counts how often somebody looks.
+// countedSecrets counts how often a person looks.
 type countedSecrets struct {
 	config.SecretStore
 	looked *atomic.Int32

@@ -123,8 +123,8 @@ func TestRefreshWithAHungServer(t *testing.T) {
 // newHungServer returns a pipes in which "hung" never answers, and what waits until it
 // was asked n times.
 func newHungServer(t *testing.T) (pipes *pipeServers, asked func(n int)) {
-	deaf := mcptest.NewServer(t, mcptest.Script{"initialize": mcptest.Hang, "server/discover": mcptest.Hang})
-	pipes = &pipeServers{serve: serveFuncs{"hung": deaf.Serve}}
+	hung := mcptest.NewServer(t, mcptest.Script{"initialize": mcptest.Hang, "server/discover": mcptest.Hang})
+	pipes = &pipeServers{serve: serveFuncs{"hung": hung.Serve}}
 	return pipes, func(n int) {
 		t.Helper()
 		eventually(t, "the hung server to be asked", func() bool { return pipes.connections("hung") >= n })
@@ -136,7 +136,7 @@ const (
 	disabledEntry = `{"command": "x", "enabled": false}`
 )
 
-// While somebody waits for a server that never answers, everything can be done to
+// While a person waits for a server that never answers, everything can be done to
 // the others, and to it.
 func TestHungServerDelaysOnlyItself(t *testing.T) {
 	pipes, asked := newHungServer(t)

@@ -284,7 +284,7 @@ func TestStoredLoginAtAServerThatFails(t *testing.T) {
 	until(t, h, "s", "well", func(s host.Status) bool { return s.Err == nil })
 }
 
-// Until somebody has logged in, Status and Diagnose say that this is what is missing.
+// Until a person has logged in, Status and Diagnose say that this is what is missing.
 func TestDiagnoseBeforeTheFirstLogin(t *testing.T) {
 	as := authtest.NewServer(t, nil)
 	h, _, _ := newLoginHost(t, session.Memory(), nil)

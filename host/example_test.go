@@ -120,7 +120,7 @@ func ExampleOptions() {
 		return
 	}
 	fmt.Printf("%s %s: %s\n", asked.Request.Tool.DisplayName(), asked.Request.Args, asked.Request.Reason)
-	res, err := h.Registry().Approve(ctx, asked.Request.ID, nil) // somebody said yes
+	res, err := h.Registry().Approve(ctx, asked.Request.ID, nil) // a person said yes
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -236,7 +236,7 @@ func ExampleHost_Follow() {
 
 	table := []string{
 		`{"mcpServers": {"notes": {"command": "notes-server"}}}`,
-		`{"mcpServers": {"notes": {"command`, // somebody is writing
+		`{"mcpServers": {"notes": {"command`, // a person is writing
 		`{"mcpServers": {"diary": {"command": "diary-server"}}}`,
 	}
 	row := -1

@@ -172,7 +172,7 @@ func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 	h.cancel()
 }
 
-// Who does not answer is not asked at each attempt to start, but when somebody wants it.
+// Who does not answer is not asked at each attempt to start, but when a person wants it.
 func TestRefusedAnswer(t *testing.T) {
 	text := `{"inputs":[{"id":"i","type":"promptString"}],"servers":{"a":{"url":"https://x/","headers":{"X":"${input:i}"}}}}`
 	asked, willing := 0, false

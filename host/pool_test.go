@@ -70,7 +70,7 @@ func newHoldingHost(t *testing.T, places int, more func(*host.Options)) (*holdin
 	return holding, h
 }
 
-// When all places are taken by calls under way, the next user waits, no longer than his
+// When all places are taken by calls under way, the next user waits, no longer than their
 // context, and goes as soon as there is a place.
 func TestPoolOfBusyUsers(t *testing.T) {
 	const places = 4
@@ -140,7 +140,7 @@ func TestShutdownWhileUsersWait(t *testing.T) {
 	assert.Equal(t, holding.living.Load(), 0, "servers live")
 }
 
-// The client of a user who does nothing is ended, and made again when he comes back.
+// The client of a user who does nothing is ended, and made again when they come back.
 func TestIdleUsersAreEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		holding, h := newHoldingHost(t, 64, func(o *host.Options) { o.Times(time.Minute, 0) })

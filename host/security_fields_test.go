@@ -174,7 +174,7 @@ func pendingOf(t *testing.T, book *consent.Book, c *config.Config) []*consent.La
 	return h.PendingLaunches()
 }
 
-// asksAgain reports whether somebody is asked about an entry that has changed, after the
+// asksAgain reports whether a person is asked about an entry that has changed, after the
 // former one was rejected: a rejection counts for what an approval would, and starts
 // nothing.
 func asksAgain(t *testing.T, change fieldChange) bool {

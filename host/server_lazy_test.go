@@ -179,7 +179,7 @@ func TestIdleStop(t *testing.T) {
 	}
 }
 
-// A call is use as long as it takes, and a client that somebody holds is used by his
+// A call is use as long as it takes, and a client that a person holds is used by their
 // calls.
 func TestLongCallIsNotIdle(t *testing.T) {
 	path, state := writeLazy(t), t.TempDir()

@@ -183,7 +183,7 @@ func countFDs(t *testing.T) int {
 }
 
 // A server that adds a tool and changes another does so for itself only, until
-// somebody approves; and what another entry leads to is another server.
+// a person approves; and what another entry leads to is another server.
 func TestLedgerHoldsBackWhatChanges(t *testing.T) {
 	t.Parallel()
 	accepted := ledger.New(nil)

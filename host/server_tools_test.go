@@ -543,13 +543,13 @@ func TestDamagedLedgerIsTriedAgain(t *testing.T) {
 // What one server calls public is not the answer of the server that replaces it,
 // although both have the same name.
 func TestCacheDoesNotOutliveAServer(t *testing.T) {
-	house := func(tool string) func(context.Context, mcp.Transport) error {
+	serveTool := func(tool string) func(context.Context, mcp.Transport) error {
 		return mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, ""), mcptest.Script{
 			"tools/list": mcptest.Result(fmt.Sprintf(
 				`{"resultType":"complete","tools":[{"name":%q,"inputSchema":{"type":"object"}}],"ttlMs":600000,"cacheScope":"public"}`, tool)),
 		}).Serve
 	}
-	pipes := &pipeServers{serve: serveFuncs{"a": house("a"), "b": house("b")}}
+	pipes := &pipeServers{serve: serveFuncs{"a": serveTool("a"), "b": serveTool("b")}}
 	opts := pipes.options()
 	h := newHost(t, opts, parseEntries(t, "s", `{"command": "a"}`))
 	assert.Equal(t, names(h), "s__a", "tools")

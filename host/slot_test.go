@@ -157,15 +157,15 @@ func TestFailedReplacementsUnderLoad(t *testing.T) {
 		mcptest.Script{"tools/list": mcptest.Error(-32603, "no list today")})
 	garbage := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""),
 		mcptest.Script{"tools/list": mcptest.Result(`{"tools": "many"}`)})
-	mute := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""),
+	silent := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""),
 		mcptest.Script{"tools/list": mcptest.Hang})
-	deaf := mcptest.NewServer(t, mcptest.Script{"initialize": mcptest.Hang, "server/discover": mcptest.Hang})
+	hung := mcptest.NewServer(t, mcptest.Script{"initialize": mcptest.Hang, "server/discover": mcptest.Hang})
 	pipes := &pipeServers{serve: serveFuncs{
 		"exits":   func(context.Context, mcp.Transport) error { return errors.New("no licence") },
 		"bad":     bad.Serve,
 		"garbage": garbage.Serve,
-		"mute":    mute.Serve,
-		"deaf":    deaf.Serve,
+		"silent":  silent.Serve,
+		"deaf":    hung.Serve,
 	}}
 	h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "x", "args": ["good"]}`))
 	before := h.Registry().Snapshot().Version()
@@ -174,7 +174,7 @@ func TestFailedReplacementsUnderLoad(t *testing.T) {
 		for _, entry := range []string{
 			`{"command": "exits"}`, `{"command": "bad"}`, `{"command": "garbage"}`,
 			`{"command": "mute", "readTimeoutSeconds": 0.05}`,
-			`{"command": "deaf", "connectTimeoutSeconds": 0.05}`,
+			`{"command": "hung", "connectTimeoutSeconds": 0.05}`,
 			`{"command": 5}`,
 		} {
 			report, err := h.Apply(watchdog(t), parseEntries(t, "s", entry))
@@ -310,7 +310,7 @@ func leftovers(t *testing.T, mark string) []string {
 	return found
 }
 
-// forgeHash alters a file and the SHA-256 that it begins with, as somebody would who
+// forgeHash alters a file and the SHA-256 that it begins with, as a person would who
 // can write it.
 func forgeHash(name string, data []byte, from, to string) error {
 	_, body, ok := bytes.Cut(data, []byte("\n"))

@@ -97,7 +97,7 @@ func TestCallWithoutUser(t *testing.T) {
 	o.check(t)
 }
 
-// What the server shows one user is for him alone: it neither changes what others see,
+// What the server shows one user is for them alone: it neither changes what others see,
 // nor is it called in the belief that it is what others see.
 func TestCatalogueThatDiffersForAUser(t *testing.T) {
 	o := newUserServer(t, "Authorization", func(user string) map[string]string {
@@ -143,7 +143,7 @@ func TestCatalogueThatDiffersForAUser(t *testing.T) {
 	o.check(t)
 }
 
-// A user whose catalogue changes while he is connected does not get the other tool
+// A user whose catalogue changes while they are connected does not get the other tool
 // called.
 func TestCatalogueOfAUserThatChangesLater(t *testing.T) {
 	t.Parallel()
@@ -276,7 +276,7 @@ func (o *userServer) check(t *testing.T) {
 	assert.Equal(t, strings.Join(o.faults, "\n"), "", "faults at the server")
 }
 
-// called returns how often a user's tools, or one of his tools, ran.
+// called returns how often a user's tools, or one of their tools, ran.
 func (o *userServer) called(what string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

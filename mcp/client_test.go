@@ -349,7 +349,7 @@ func TestOnChange(t *testing.T) {
 	})
 }
 
-// A server whose connections end soon is connected to less and less often, also if somebody reads its
+// A server whose connections end soon is connected to less and less often, also if a person reads its
 // tools whenever there is a new connection, as a host does. The lists are read no more often.
 func TestShortConnectionsAreSpacedOut(t *testing.T) {
 	for lasts, bound := range map[time.Duration][2]int{

@@ -123,7 +123,7 @@ func TestLateSessionIsClosed(t *testing.T) {
 }
 
 // A request ends with its connection though its data plane does not end it.
-func TestCloseWithDeafCaller(t *testing.T) {
+func TestCloseWithCallerThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
 		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return silentCaller{mcp.CallerOf(conn)} }), nil)

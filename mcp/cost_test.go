@@ -149,21 +149,21 @@ func TestTracerCost(t *testing.T) {
 		c := newClient(t, child, &mcp.ClientOptions{Tracer: tracer})
 		return costOf(func() { assert.Value(c.CallTool(context.Background(), "small", args, nil))(t) })
 	}
-	off, on := of(nil), of(deaf{})
+	off, on := of(nil), of(nopTracer{})
 	t.Logf("without: %+v, with: %+v", off, on)
 	(cost{on.count - off.count, on.bytes - off.bytes}).within(t, cost{4, 1 << 10})
 }
 
-type deaf struct{}
+type nopTracer struct{}
 
-func (deaf) RequestStart(ctx context.Context, _ *mcp.RequestInfo) context.Context { return ctx }
+func (nopTracer) RequestStart(ctx context.Context, _ *mcp.RequestInfo) context.Context { return ctx }
 
-func (deaf) RequestEnd(context.Context, *mcp.RequestInfo) {}
+func (nopTracer) RequestEnd(context.Context, *mcp.RequestInfo) {}
 
 // BenchmarkTracer compares calls without and with a tracer that does nothing.
 func BenchmarkTracer(b *testing.B) {
 	server := newCanned(mcp.Revision20251125)
-	for name, tracer := range map[string]mcp.Tracer{"off": nil, "on": deaf{}} {
+	for name, tracer := range map[string]mcp.Tracer{"off": nil, "on": nopTracer{}} {
 		b.Run(name, func(b *testing.B) {
 			c := newClient(b, &transport.Pipe{Serve: server.serve}, &mcp.ClientOptions{Tracer: tracer})
 			ready(b, c)

@@ -218,7 +218,7 @@ func TestURLElicitationRequiredIsLegacy(t *testing.T) {
 	assert.Equal(t, asked.elicited.Load(), 0, "pages for the handler")
 }
 
-// A page that the user is done with is not the one that the server wants him to
+// A page that the user is done with is not the one that the server wants them to
 // visit next, though it may have the same id.
 func TestPageIsVisitedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

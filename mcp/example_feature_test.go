@@ -333,7 +333,7 @@ func ExampleTaskOptions() {
 	// bread
 }
 
-// Who keeps the task when he goes can come back for the result.
+// A caller that keeps the task when it goes can come back for the result.
 func ExampleClient_ResumeTask() {
 	ctx := context.Background()
 	c := mcp.NewClient("bakery", bakery(), nil)

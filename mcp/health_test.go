@@ -29,7 +29,7 @@ func whyNotReady(t *testing.T, c *mcp.Client) error {
 	return nil
 }
 
-func TestMuteServerIsGivenUp(t *testing.T) {
+func TestSilentServerIsGivenUp(t *testing.T) {
 	everyRevisionInBubble(t, func(t *testing.T, revision string) {
 		script := mcptest.Handshake(revision, "")
 		script["ping"] = mcptest.Hang

@@ -30,7 +30,7 @@ const (
 )
 
 // A listener has a server of revision 2026-07-28 announce changes of its lists,
-// and of the resources that somebody follows. It makes one request for all of
+// and of the resources that a person follows. It makes one request for all of
 // that, which stays unanswered for as long as it lasts, and makes it again when
 // something else is wanted or the server has ended it.
 //

@@ -129,7 +129,7 @@ func wantLogin(t *testing.T, err error) *auth.LoginRequiredError {
 
 const hello = `{"resultType":"complete","content":[{"type":"text","text":"hello"}]}`
 
-// A server that wants a login before anything else is connected to when somebody
+// A server that wants a login before anything else is connected to when a person
 // has logged in, and nobody has to ask for that.
 func TestLoginAtConnect(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
@@ -149,7 +149,7 @@ func TestLoginAtConnect(t *testing.T) {
 	})
 }
 
-// Who was told that somebody has logged in finds the server there, though the
+// Who was told that a person has logged in finds the server there, though the
 // client may not have heard of it yet.
 func TestLoginAtConnectIsNotMissed(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
@@ -167,7 +167,7 @@ func TestLoginAtConnectIsNotMissed(t *testing.T) {
 // A login that ends while a connection lives is no end of the connection: calls
 // under way get their answers, the ones that are refused tell where to log in, and
 // after the login all goes on.
-func TestLoginInMidLife(t *testing.T) {
+func TestLoginOnALiveConnection(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
 		working, finish := make(chan struct{}), make(chan struct{})
 		g := newLoginServer(t, revision, map[string]func(*webRequest){"tools/call": func(v *webRequest) {

@@ -30,7 +30,7 @@ func newPendingOn(ctx context.Context, t *testing.T, conn *connection, idle time
 }
 
 // Each pending request of a connection ends at its own time, whichever began first.
-func TestFlightsExpireInOrder(t *testing.T) {
+func TestRequestsExpireInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		first := newPending(t.Context(), t)
@@ -54,7 +54,7 @@ func TestFlightsExpireInOrder(t *testing.T) {
 }
 
 // A pending request is a context like any other to those who get it, whatever ends it.
-func TestFlightIsAContext(t *testing.T) {
+func TestPendingRequestIsAContext(t *testing.T) {
 	type key struct{}
 	for name, end := range map[string]struct {
 		by   func(p *pendingRequest, cancel func())
@@ -101,7 +101,7 @@ func TestFlightIsAContext(t *testing.T) {
 }
 
 // One that has finished ends for nobody any more: its clock and place are another's.
-func TestFlightHasLanded(t *testing.T) {
+func TestRequestHasFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := newPending(ctx, t)

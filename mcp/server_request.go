@@ -135,12 +135,12 @@ func refused(format string, args ...any) error { return refusal(fmt.Sprintf(form
 // handler returned the server learns nothing, unless it is meant for it.
 func refuse(err error) *JSONRPCError {
 	var invalid *ProtocolError
-	var meant *JSONRPCError
-	reason, meantForServer := refusalOf(err)
+	var refusal *JSONRPCError
+	reason, refusalFor := refusalOf(err)
 	switch {
-	case errors.As(err, &meant):
-		return meant
-	case meantForServer:
+	case errors.As(err, &refusal):
+		return refusal
+	case refusalFor:
 		return &JSONRPCError{Code: jsonrpc.CodeInvalidParams, Message: reason}
 	case errors.As(err, &invalid):
 		return &JSONRPCError{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("%s: %v", invalid.Path, invalid.Err)}

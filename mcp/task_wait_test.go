@@ -15,7 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
-// A caller who goes takes the task with him, unless he wants it kept. He does
+// A caller that goes takes the task along, unless it wants it kept. It does
 // not wait for the server to agree.
 func TestTaskCallerGoes(t *testing.T) {
 	for keep, cancels := range map[bool]int{false: 1, true: 0} {
@@ -190,7 +190,7 @@ func everyNewTask(t *testing.T, script mcptest.Script, test func(t *testing.T, s
 	})
 }
 
-// What a task wants of the user he is asked once, however often the server says
+// What a task wants of the user they are asked once, however often the server says
 // that it wants it, and the server is told once.
 func TestTaskInput(t *testing.T) {
 	everyNewTask(t, mcptest.Script{"tasks/get": mcptest.Sequence(

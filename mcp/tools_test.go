@@ -207,7 +207,7 @@ func TestToolsChangeBetweenPages(t *testing.T) {
 // A server that announces a change during every listing gets no endless ones, and nobody waits
 // for more than one: a single page is of one time.
 func TestToolsChangeWithoutEnd(t *testing.T) {
-	//report: Transports | microsoft/aspire#14375 | a server announces other tools whenever its tools are listed | a list of one page is handed out as it is; the next reading is at least 250 ms after it, and only if somebody asks
+	//report: Transports | microsoft/aspire#14375 | a server announces other tools whenever its tools are listed | a list of one page is handed out as it is; the next reading is at least 250 ms after it, and only if a person asks
 	synctest.Test(t, func(t *testing.T) {
 		server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": slowly(time.Second, func(c *mcptest.Call) {
 			c.Notify("notifications/tools/list_changed", "")

@@ -69,7 +69,7 @@ const (
 	maxUpdateURI = 8 << 10
 )
 
-// topics are the resources whose changes somebody wants to know of.
+// topics are the resources whose changes a person wants to know of.
 type topics struct {
 	changed chan struct{} // capacity 1: there are others
 
@@ -244,7 +244,7 @@ func (c *Client) agreedOn(asked, filter []byte) {
 }
 
 // subscribe has a server of an older revision announce changes of the resources
-// that somebody follows, one by one.
+// that a person follows, one by one.
 func (c *Client) subscribe(conn *connection) {
 	const subscribe, unsubscribe = "resources/subscribe", "resources/unsubscribe"
 	tell := func(method, uri string) error {

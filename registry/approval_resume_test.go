@@ -75,7 +75,7 @@ func TestApprovalResumesAsTheUser(t *testing.T) {
 	assert.Equal(t, user+" in "+conversation, "ann in c1", "the call is made as")
 }
 
-// Nobody sees, answers or awaits the calls of somebody else.
+// Nobody sees, answers or awaits the calls of another person.
 func TestApprovalOfAnotherUser(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	asked := w.mustAsk(t, inConversation(t.Context(), "ann", "c"), "files__delete", `{}`)

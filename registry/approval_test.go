@@ -78,7 +78,7 @@ func TestApprovalRequest(t *testing.T) {
 	assert.Value(w.Call(inConversation(t.Context(), "ann", "c1"), "files__delete", nil))(t)
 }
 
-// A context that ends while somebody decides ends the call, and leaves nothing.
+// A context that ends while a person decides ends the call, and leaves nothing.
 func TestApprovalContext(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	ctx, cancel := context.WithCancel(t.Context())

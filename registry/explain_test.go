@@ -67,7 +67,7 @@ func TestExplainedCallsAreNotSent(t *testing.T) {
 	assert.Equal(t, mcp.OutcomeOf(errorOf(r.Call(t.Context(), "x", nil))), mcp.NotSent, "outcome")
 }
 
-// A call whose server goes while somebody looks at it goes on waiting.
+// A call whose server goes while a person looks at it goes on waiting.
 func TestResumeLearnsWhyThereIsNoTool(t *testing.T) {
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(
 		func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {

@@ -105,7 +105,7 @@ func TestGrantThatIsNone(t *testing.T) {
 	w.wantReached(t, `{"for":"conversation"}`)
 }
 
-// What is taken back while somebody decides is not given by that decision.
+// What is taken back while a person decides is not given by that decision.
 func TestGrantThatComesTooLate(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	ctx := inConversation(t.Context(), "ann", "c1")

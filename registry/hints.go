@@ -77,11 +77,11 @@ func (d *Definition) Hints() Hints {
 type claim struct{ said, value bool }
 
 // or returns what is claimed, or the default.
-func (c claim) or(otherwise bool) bool {
+func (c claim) or(fallback bool) bool {
 	if c.said {
 		return c.value
 	}
-	return otherwise
+	return fallback
 }
 
 // read notes what the tool says. If it says the opposite too, the stricter value counts.

@@ -249,7 +249,7 @@ func TestVerifyInstructions(t *testing.T) {
 }
 
 // Whatever happens at once, of the versions of a tool only those are called that
-// somebody has approved: in two registries with a ledger each on one store, one
+// a person has approved: in two registries with a ledger each on one store, one
 // server that flaps, and people who approve and reject.
 func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 	store := storage.NewMemory()

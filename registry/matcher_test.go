@@ -242,8 +242,8 @@ func FuzzForgive(f *testing.F) {
 	})
 }
 
-// TestMeant has Meant name the tool that Call calls.
-func TestMeant(t *testing.T) {
+// TestResolveNames has Meant name the tool that Call calls.
+func TestResolveNames(t *testing.T) {
 	native := MustFunc("show_it", "", func(context.Context, struct{}) (string, error) { return "", nil })
 	r := New(nil)
 	assert.OK(t, r.Add(native))

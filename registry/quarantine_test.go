@@ -125,7 +125,7 @@ const (
 )
 
 // Whatever a server changes about a tool that was approved, the tool is not called
-// before somebody approves the change, and the server's other tools are.
+// before a person approves the change, and the server's other tools are.
 func TestRugPull(t *testing.T) {
 	change := func(old, with string) string {
 		assert.Contains(t, sendTool, old, "the tool")

@@ -117,7 +117,7 @@ func TestNamesOfServersTools(t *testing.T) {
 }
 
 // In other schemes a registry names the tools of servers itself, also those that
-// were made with another name, but for a name that somebody chose.
+// were made with another name, but for a name that a person chose.
 func TestSchemesOfARegistry(t *testing.T) {
 	for scheme, want := range map[names.Scheme][]string{
 		names.ServerTool:    {"chosen", "docs__find", "docs__search", "web__search"},

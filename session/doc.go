@@ -33,7 +33,7 @@
 //
 // # How tokens are renewed
 //
-// At about three quarters of their life, when they have ended by the clock, and
+// At about three quarters of their lifetime, when they have ended by the clock, and
 // when the server refuses them, whatever the clock says. Of all requests that need that,
 // here and in other processes, one does it: jobs are shared within a process, and
 // the session's lock keeps others away.

@@ -76,7 +76,7 @@ func (h *Handler) Authenticate(ctx context.Context, header http.Header, method, 
 }
 
 // ended reports whether the access token has ended by the clock, and may be
-// renewed for that. A token of a very short life is not renewed for each request.
+// renewed for that. A token of a very short lifetime is not renewed for each request.
 func ended(g *auth.TokenSet) bool {
 	now := time.Now()
 	return !g.Token.Expires.IsZero() && !now.Before(g.Token.Expires) && now.Sub(g.Token.Obtained) >= clockPause

@@ -237,7 +237,7 @@ func TestTokenIsRenewedAheadOfItsEnd(t *testing.T) {
 func TestTokenIsRenewedByTheClock(t *testing.T) {
 	//report: Logins | NousResearch/hermes-agent#107059 | a token has ended overnight, and a login is shown while it is renewed | it is renewed before it is sent, and no login begins
 	env, m := loggedIn(t, nil, nil)
-	env.setTimes(alice, -2*clockPause, -2*clockPause+shortLife-time.Second) // too short a life for the keeper
+	env.setTimes(alice, -2*clockPause, -2*clockPause+shortLifetime-time.Second) // too short a lifetime for the keeper
 	ended := "Bearer " + env.tokenOf(m, alice).Reveal()
 	m = env.restart(m)
 	env.mustCallTogether(m, alice, 20)
@@ -247,8 +247,8 @@ func TestTokenIsRenewedByTheClock(t *testing.T) {
 	}
 }
 
-// A token of a very short life is used until the server refuses it.
-func TestShortLife(t *testing.T) {
+// A token of a very short lifetime is used until the server refuses it.
+func TestShortLifetime(t *testing.T) {
 	env, m := loggedIn(t, nil, nil)
 	env.setTimes(alice, -time.Second, -time.Millisecond)
 	m = env.restart(m)
@@ -258,22 +258,22 @@ func TestShortLife(t *testing.T) {
 	env.wantRefreshes(0, "of a token that the server takes")
 }
 
-// Whatever the authorization server says of their life, tokens are not renewed
+// Whatever the authorization server says of their lifetime, tokens are not renewed
 // for each request.
 func TestNoStampede(t *testing.T) {
 	//report: Logins | QwenLM/qwen-code#5355 | a token lives for 0 seconds by its answer | it is used until the server refuses it, and is not renewed for each request
-	for _, life := range []any{1, 0, "1", -5, nil} {
+	for _, lifetime := range []any{1, 0, "1", -5, nil} {
 		env, m := loggedIn(t, &authtest.Options{Answer: func(_ *http.Request, a map[string]any) {
 			delete(a, "expires_in")
-			if life != nil {
-				a["expires_in"] = life
+			if lifetime != nil {
+				a["expires_in"] = lifetime
 			}
 		}}, nil)
 		env.as.ExpireAll()
 		for range 2 {
 			env.mustCallTogether(m, alice, 10)
 		}
-		assert.Equal(t, env.as.Granted("refresh_token"), 1, "expires_in %v: refreshes", life)
+		assert.Equal(t, env.as.Granted("refresh_token"), 1, "expires_in %v: refreshes", lifetime)
 	}
 }
 

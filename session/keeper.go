@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// shortLife is the life of tokens that are renewed by use only.
-	shortLife = 20 * time.Second
+	// shortLifetime is the lifetime of tokens that are renewed by use only.
+	shortLifetime = 20 * time.Second
 	// lookBase and lookCeiling bound how often a session is looked at that
 	// another process may change while a caller here waits for that.
 	lookBase    = 2 * time.Second
@@ -60,14 +60,14 @@ func (e *entry) planLocked() {
 }
 
 // renewalTime returns when a token is renewed ahead of its end: at about three
-// quarters of its life, spread so that processes and users do not come all at
+// quarters of its lifetime, spread so that processes and users do not come all at
 // once. It is zero for tokens that cannot be renewed, or not by the clock.
 func (e *entry) renewalTime(t *auth.Token) time.Time {
-	life := t.Expires.Sub(t.Obtained)
-	if t.Expires.IsZero() || t.Refresh == "" || life < shortLife {
+	lifetime := t.Expires.Sub(t.Obtained)
+	if t.Expires.IsZero() || t.Refresh == "" || lifetime < shortLifetime {
 		return time.Time{}
 	}
-	return t.Obtained.Add(time.Duration((0.7 + 0.1*e.spread) * float64(life)))
+	return t.Obtained.Add(time.Duration((0.7 + 0.1*e.spread) * float64(lifetime)))
 }
 
 // plan has the keeper wake at a time, if it would sleep longer.

@@ -140,7 +140,7 @@ func TestCommandLimitCountsTheMessage(t *testing.T) {
 	assert.As[*mcp.LimitError](t, wantFailure(t, l, mcp.Answered))
 }
 
-func TestCommandNoiseEndsTheConnection(t *testing.T) {
+func TestCommandStrayOutputEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	l := dial(t, transporttest.Child("read", "lines:100:noise", "serve"))
 	assert.Contains(t, wantFailure(t, l, mcp.Unknown).Error(), "100 lines")
@@ -149,14 +149,14 @@ func TestCommandNoiseEndsTheConnection(t *testing.T) {
 	wantFailure(t, l, mcp.NotSent)
 }
 
-// Noise receives what is skipped on standard output, and nothing else.
-func TestCommandTellsOfNoise(t *testing.T) {
+// StrayOutput receives what is skipped on standard output, and nothing else.
+func TestCommandTellsOfStrayOutput(t *testing.T) {
 	recipe := child("say:starting up", "write:\\n{}\\n", "say:"+strings.Repeat("x", 5<<10), "read", "say:"+answer, "serve")
-	noise := make(chan string, 3)
-	recipe.StrayOutput = func(line string) { noise <- line }
+	stray := make(chan string, 3)
+	recipe.StrayOutput = func(line string) { stray <- line }
 	wantResult(t, dial(t, recipe), okResult)
 	for _, want := range []string{"starting up", "{}", strings.Repeat("x", 4<<10)} {
-		assert.Equal(t, <-noise, want, "noise")
+		assert.Equal(t, <-stray, want, "stray")
 	}
 }
 
@@ -268,7 +268,7 @@ func greeted() []string {
 }
 
 // A line on stdout that is no message is not the end of the connection.
-func TestCommandReadsOverNoise(t *testing.T) {
+func TestCommandReadsOverStrayOutput(t *testing.T) {
 	server := child(slices.Concat(probed(), greeted(), []string{"read", "say:noise", "answer:{}", "serve"})...)
 	client := ours(t, server)
 	client.again(t)

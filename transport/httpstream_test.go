@@ -297,7 +297,7 @@ func TestHTTPListeningStreamOpensLate(t *testing.T) {
 
 // idle counts what a client that only follows its tools costs a server whose streams bring nothing
 // and end after a while: requests for a stream, and lists, in each ten minutes.
-func idle(t *testing.T, revision string, life time.Duration, end func(*post)) (streams, lists [3]int) {
+func idle(t *testing.T, revision string, lifetime time.Duration, end func(*post)) (streams, lists [3]int) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		now := func() int { return int(time.Since(began)/(10*time.Minute)) % len(streams) }
@@ -314,7 +314,7 @@ func idle(t *testing.T, revision string, life time.Duration, end func(*post)) (s
 				p.stream(event(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":$ID},"notifications":{"toolsListChanged":true}}}`))
 			}
 			select {
-			case <-time.After(life):
+			case <-time.After(lifetime):
 			case <-p.r.Context().Done():
 			}
 		}
@@ -349,7 +349,7 @@ func idle(t *testing.T, revision string, life time.Duration, end func(*post)) (s
 // read for it. One that lasts is opened again at once, and lists are read for it.
 func TestIdleStreamsAreSpacedOut(t *testing.T) {
 	for _, c := range []struct {
-		life        time.Duration
+		lifetime    time.Duration
 		least, most int // requests for a stream in the last ten minutes
 		lists       int // lists in them
 	}{
@@ -365,9 +365,9 @@ func TestIdleStreamsAreSpacedOut(t *testing.T) {
 		{5 * time.Minute, 1, 2, 2},
 	} {
 		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
-			t.Run(c.life.String()+" "+revision, func(t *testing.T) {
-				streams, lists := idle(t, revision, c.life, nil)
-				t.Logf("streams end after %v: %d, %d, %d requests for one and %d, %d, %d lists in ten minutes each", c.life,
+			t.Run(c.lifetime.String()+" "+revision, func(t *testing.T) {
+				streams, lists := idle(t, revision, c.lifetime, nil)
+				t.Logf("streams end after %v: %d, %d, %d requests for one and %d, %d, %d lists in ten minutes each", c.lifetime,
 					streams[0], streams[1], streams[2], lists[0], lists[1], lists[2])
 				assert.True(t, c.least <= streams[2] && streams[2] <= c.most, "%d streams at last, %d to %d", streams[2], c.least, c.most)
 				least := min(c.least, c.lists)

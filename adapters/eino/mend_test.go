@@ -114,7 +114,7 @@ func TestSameBeltAnotherUser(t *testing.T) {
 	}
 }
 
-// A run that ends while somebody else's approval is being carried out ends at once.
+// A run that ends while another person's approval is being carried out ends at once.
 func TestEndedWhileApprovedCallRuns(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {

@@ -87,7 +87,7 @@ func TestNoDecisionAfterRestart(t *testing.T) {
 	})
 }
 
-// An approval that comes too late after a restart is none: somebody is asked again.
+// An approval that comes too late after a restart is none: a person is asked again.
 func TestLateDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l log

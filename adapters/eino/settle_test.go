@@ -174,7 +174,7 @@ func TestToolsChangeWhileInterrupted(t *testing.T) {
 				}
 				out, again, err := r.run(ctx, nil)
 				assert.OK(t, err)
-				if len(again) > 0 { // the tool may come back, until somebody calls it off
+				if len(again) > 0 { // the tool may come back, until a person calls it off
 					assert.OK(t, reg.Deny(t.Context(), again[0].Approval, "it is another one"))
 					out, again, err = r.run(t.Context(), nil)
 				}

@@ -100,7 +100,7 @@ func TestResumeAfterOutcomeWasDropped(t *testing.T) {
 	}
 }
 
-// A tool that is another one after the restart is not what somebody has approved.
+// A tool that is another one after the restart is not what a person has approved.
 func TestDecisionOfAnotherTool(t *testing.T) {
 	var l log
 	s := newStore()

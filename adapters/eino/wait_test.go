@@ -212,7 +212,7 @@ func TestDecisions(t *testing.T) {
 	left = r.mustWait(t, ctx, nil, 2)
 	assert.Value(reg.Approve(t.Context(), of("a", left).Approval, nil))(t)
 	ctx = compose.BatchResumeWithData(t.Context(), map[string]any{
-		of("a", left).InterruptID: belt.Decision{Approve: true}, // somebody was faster
+		of("a", left).InterruptID: belt.Decision{Approve: true}, // a person was faster
 		of("c", left).InterruptID: &belt.Decision{Reason: "keep it"},
 	})
 	got := r.mustEnd(t, ctx, nil)

@@ -316,7 +316,7 @@ func TestNoSecrets(t *testing.T) {
 	}
 }
 
-// However many names somebody makes up, only so many are told apart, and they are
+// However many names a person makes up, only so many are told apart, and they are
 // short and in one line.
 func TestNames(t *testing.T) {
 	l := newLab(t, belt.Options{MaxNames: 3})

@@ -229,7 +229,7 @@ func TestDashboard(t *testing.T) {
 }
 
 // The spans of calls have the id that the model gave them, whether they are made, are
-// refused, or wait and are approved by somebody else.
+// refused, or wait and are approved by another person.
 func TestCallID(t *testing.T) {
 	b := newBench(t, belt.Options{}, &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, r *registry.ApprovalRequest) (approval.Decision, error) {
 		if r.Tool.Name == "notes__echo" {

@@ -19,7 +19,7 @@ type testServer struct {
 	describe string        // file with the description of the tool echo
 	exit     string        // written to standard error before the server ends at once
 	hang     bool          // never answers
-	noise    bool          // writes what is no message to standard output
+	stray    bool          // writes what is no message to standard output
 	evil     bool          // has control sequences in what it says
 	invalid  bool          // has a tool with a schema that the gate does not let in
 	lossy    bool          // has a tool with a schema that no provider takes as it is
@@ -39,7 +39,7 @@ func parseTestServer(args []string) (*testServer, error) {
 	f.StringVar(&c.describe, "describe", "", "")
 	f.StringVar(&c.exit, "exit", "", "")
 	f.BoolVar(&c.hang, "hang", false, "")
-	f.BoolVar(&c.noise, "noise", false, "")
+	f.BoolVar(&c.stray, "noise", false, "")
 	f.BoolVar(&c.evil, "evil", false, "")
 	f.BoolVar(&c.invalid, "invalid", false, "")
 	f.BoolVar(&c.lossy, "lossy", false, "")
@@ -71,7 +71,7 @@ func runTestServer(args []string) int {
 	case c.exit != "":
 		fmt.Fprintln(os.Stderr, c.exit)
 		return 1
-	case c.noise:
+	case c.stray:
 		fmt.Println("Welcome to the server!")
 	case c.tools != "":
 		return c.serveTools(os.Stdin, os.Stdout)

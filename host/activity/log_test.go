@@ -152,7 +152,7 @@ func TestClose(t *testing.T) {
 // A sink that heeds nothing holds up Close no longer than its context.
 func TestCloseOfADeafSink(t *testing.T) {
 	g := newGate()
-	g.deaf = true
+	g.stubborn = true
 	l := activity.New(nil, g)
 	l.Record(t.Context(), numbered(0))
 	ctx, cancel := context.WithCancel(t.Context())

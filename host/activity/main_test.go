@@ -21,13 +21,13 @@ func TestMain(m *testing.M) {
 
 // A gate is a sink that writes when it is let.
 type gate struct {
-	open   chan struct{} // each Write takes a value, or it is closed
-	enter  chan struct{} // if not nil, gets a value when a Write begins
-	deaf   bool          // does not heed its context
-	mu     sync.Mutex
-	fail   error
-	events []activity.Event
-	writes int
+	open     chan struct{} // each Write takes a value, or it is closed
+	enter    chan struct{} // if not nil, gets a value when a Write begins
+	stubborn bool          // does not heed its context
+	mu       sync.Mutex
+	fail     error
+	events   []activity.Event
+	writes   int
 }
 
 func newGate() *gate { return &gate{open: make(chan struct{})} }
@@ -37,7 +37,7 @@ func (g *gate) Write(ctx context.Context, events []activity.Event) error {
 		g.enter <- struct{}{}
 	}
 	done := ctx.Done()
-	if g.deaf {
+	if g.stubborn {
 		done = nil
 	}
 	select {

@@ -418,7 +418,7 @@ func TestBrokenServersAreStaged(t *testing.T) {
 		{"no program", map[string]any{"command": plain}, "command_not_executable", "resolved"},
 		{"no such folder", map[string]any{"command": "/bin/sh", "cwd": plain + "none"}, "command_not_found", "resolved"},
 		{"ends at once", shell("echo it broke >&2; exit 3"), "exited", "spawned"},
-		{"says other things", shell("echo hello; read request; exit 3"), "stdout_noise", "spawned"},
+		{"says other things", shell("echo hello; read request; exit 3"), "stray_output", "spawned"},
 		{"variable not set", map[string]any{"command": "/bin/sh", "envJson": `{"A":"${MCPBELT_NO_SUCH_VARIABLE}"}`}, "unset_variable", ""},
 		{"bare variable not set", map[string]any{"command": "/bin/sh", "envJson": `{"A":"$MCPBELT_NO_SUCH_VARIABLE","B":"pa$word"}`}, "unset_variable", ""},
 		{"nothing listens", remote(deadport.URL(t) + "/mcp"), "connection_refused", "resolved"},

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// askingFile is a file of VS Code with all that somebody has to answer for.
+// askingFile is a file of VS Code with all that a person has to answer for.
 const askingFile = `{"inputs":[{"id":"i","type":"promptString"},{"id":"cmd","type":"command"}],"servers":{
 	"all":{"command":"${A}","args":["$A","${input:i}","${file:f}"],"env":{"K":"${keyring:k}","D":"${NONE:-hidden}"},"envFile":"e"},
 	"web":{"url":"https://${input:i}/${A}","headers":{"X":"Bearer ${keyring:k}"}},

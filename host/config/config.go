@@ -194,7 +194,7 @@ func parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 		s := p.read(&hidden[i], claim{name: by.Name}, &expander{lookups: source, off: true})
 		c.Shadowed = append(c.Shadowed, Shadow{Server: s, By: by})
 	}
-	maps.DeleteFunc(source.known, func(reference string, _ resolved) bool { return asksSomebody(reference) })
+	maps.DeleteFunc(source.known, func(reference string, _ resolved) bool { return asksUser(reference) })
 	sortErrors(p.warnings)
 	c.Warnings = p.warnings
 	return c, nil

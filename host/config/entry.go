@@ -233,7 +233,7 @@ func (e *entry) extra(s *Server) {
 		left--
 		switch text := hint(f.Written, hints); {
 		case text == "":
-		case e.missing && slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool { return text == meant(key) }):
+		case e.missing && slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool { return text == didYouMean(key) }):
 			e.missing = false
 			e.fail(f.Offset, f.At, "%s", text)
 		default:

@@ -231,15 +231,15 @@ func (x *expander) secret(s string) (length int, value string, err error) {
 	return len(inner) + len("${{}}"), value, err
 }
 
-// asksSomebody reports whether a reference is one to an input or the keyring.
-func asksSomebody(reference string) bool {
+// asksUser reports whether a reference is one to an input or the keyring.
+func asksUser(reference string) bool {
 	return strings.HasPrefix(reference, "${input:") || strings.HasPrefix(reference, "${keyring:")
 }
 
 // asWritten returns a reference as it may be shown: without its default.
 func asWritten(reference string) string {
 	name, _, ok := strings.Cut(reference, ":-")
-	if !ok || asksSomebody(reference) || strings.HasPrefix(reference, "${file:") {
+	if !ok || asksUser(reference) || strings.HasPrefix(reference, "${file:") {
 		return reference
 	}
 	return name + ":-" + mask.Stars + "}"

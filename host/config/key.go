@@ -30,13 +30,13 @@ func hint(key string, known []string) string {
 		return "is not supported and ignored: get a token by another program, and put it in \"headers\", with ${file:path} or ${VAR}"
 	}
 	if name := cmp.Or(ours, nearest(key, known)); name != "" {
-		return meant(name)
+		return didYouMean(name)
 	}
 	return ""
 }
 
-// meant says of an unknown key which known one it looks like.
-func meant(key string) string { return "unknown key: did you mean \"" + key + "\"?" }
+// didYouMean says of an unknown key which known one it looks like.
+func didYouMean(key string) string { return "unknown key: did you mean \"" + key + "\"?" }
 
 // nearest returns the known key that may be meant by another one, or "".
 func nearest(key string, known []string) string {

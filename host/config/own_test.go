@@ -64,7 +64,7 @@ isolation.mounts[0].target: must be an absolute path in the container, such as /
 	}
 }
 
-// TestProjectFilesSayLess: a file that somebody else wrote must not vouch for itself.
+// TestProjectFilesSayLess: a file that another person wrote must not vouch for itself.
 func TestProjectFilesSayLess(t *testing.T) {
 	const in = `{"mcpServers": {"s": {"command": "x", "trust": true, "builtin": true}}}`
 	for scope, believed := range map[Scope]bool{ScopeProject: false, ScopeRC: false, "other": false, ScopeUser: true, ScopeProgram: true} {

@@ -111,7 +111,7 @@ func standsForSecret(reference, value string) bool {
 	if value == reference {
 		return false // it waits
 	}
-	if asksSomebody(reference) || strings.HasPrefix(reference, "${file:") {
+	if asksUser(reference) || strings.HasPrefix(reference, "${file:") {
 		return true
 	}
 	name, fallback, hasDefault := strings.Cut(strings.Trim(reference, "${}"), ":-")

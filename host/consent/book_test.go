@@ -208,7 +208,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// A change right after another of somebody else, of the same size and time, is seen.
+// A change right after another of another person, of the same size and time, is seen.
 func TestChangeAtTheSameTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "consents.json")
 	b, l := open(t, path), launch("")

@@ -244,10 +244,10 @@ func TestDockerHasTheBaseEnvironment(t *testing.T) {
 }
 
 // No value of an entry waits for a docker that does not read it.
-func TestDockerDeaf(t *testing.T) {
+func TestDockerIgnoresSignals(t *testing.T) {
 	w := newDockerWorld(t)
-	deaf := strings.Replace(standIn, `cat "${1#*=}" > "$dir/variables"`, ":", 1)
-	assert.OK(t, os.WriteFile(filepath.Join(w.dir, "docker"), []byte(deaf), 0o755))
+	withoutVariables := strings.Replace(standIn, `cat "${1#*=}" > "$dir/variables"`, ":", 1)
+	assert.OK(t, os.WriteFile(filepath.Join(w.dir, "docker"), []byte(withoutVariables), 0o755))
 	env := []string{}
 	for _, name := range []string{"A", "B", "C", "D"} {
 		env = append(env, name+"="+strings.Repeat("x", 60<<10))

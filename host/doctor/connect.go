@@ -22,7 +22,7 @@ func (p *probe) observed(ctx context.Context, t mcp.Transport) (mcp.Transport, e
 	switch bare := t.(type) {
 	case *transport.Command:
 		c := *bare
-		c.Stderr, c.StrayOutput = p.onStderr, p.onNoise
+		c.Stderr, c.StrayOutput = p.onStderr, p.onStrayOutput
 		c.CloseTimeout = testCloseTimeout
 		if _, err := exec.LookPath(c.Path); err != nil && filepath.Base(c.Path) == c.Path && !inContainer {
 			return nil, &transport.StartError{Path: c.Path, Err: err}

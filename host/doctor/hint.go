@@ -27,7 +27,7 @@ const (
 	hintCommandNotFound      = "command_not_found"      // the program, its interpreter or its working directory is not there
 	hintCommandNotExecutable = "command_not_executable" // the system does not execute the file
 	hintExited               = "exited"                 // the server ended before it answered
-	hintStdoutNoise          = "stdout_noise"           // the server writes other things than messages to stdout
+	hintStrayOutput          = "stray_output"           // the server writes other things than messages to stdout
 
 	hintDNS                = "dns"                 // the name has no address
 	hintConnectionRefused  = "connection_refused"  // nothing listens there, or the machine does not answer
@@ -51,7 +51,7 @@ type Hint struct {
 	//
 	// Of entries: invalid_entry, unset_variable, launch_not_allowed, isolation_unavailable,
 	// login_required. Of local servers: command_not_found, command_not_executable, exited,
-	// stdout_noise. Of remote servers: dns, connection_refused, tls, proxy, credentials_refused,
+	// stray_output. Of remote servers: dns, connection_refused, tls, proxy, credentials_refused,
 	// forbidden, wrong_path, web_page. Of all: timeout, server_error, protocol, no_tools,
 	// tools_quarantined, tools_rejected.
 	Code string `json:"code"`
@@ -62,15 +62,15 @@ type Hint struct {
 
 // A trouble is what is known of a server that does not work, or not well.
 type trouble struct {
-	entry    *config.Server
-	warnings []*config.Error // of the entry, as it is in the file now
-	err      error           // nil if nothing has failed
-	reached  string
-	clean    *cleaner
-	stderr   string // clean
-	noise    []string
-	answers  []webAnswer
-	version  string // of the protocol, as the server wants it
+	entry       *config.Server
+	warnings    []*config.Error // of the entry, as it is in the file now
+	err         error           // nil if nothing has failed
+	reached     string
+	clean       *cleaner
+	stderr      string // clean
+	strayOutput []string
+	answers     []webAnswer
+	version     string // of the protocol, as the server wants it
 
 	list []Hint
 }
@@ -104,8 +104,8 @@ func (t *trouble) diagnose() []Hint {
 		t.ofProtocol()
 		t.ofTime()
 	}
-	if len(t.noise) > 0 {
-		t.hint(hintStdoutNoise, fmt.Sprintf("The server writes other things than messages to its standard output, such as: %q. They are skipped, but a message on the same line is lost with them. A server has to log to its standard error; look for an option that does that.", t.clean.line(t.noise[0])))
+	if len(t.strayOutput) > 0 {
+		t.hint(hintStrayOutput, fmt.Sprintf("The server writes other things than messages to its standard output, such as: %q. They are skipped, but a message on the same line is lost with them. A server has to log to its standard error; look for an option that does that.", t.clean.line(t.strayOutput[0])))
 	}
 	for _, warning := range t.warnings { // which may be the reason for what else there is
 		t.hint(hintInvalidEntry, "The entry has what looks like a mistake: "+warning.Error())
@@ -116,7 +116,7 @@ func (t *trouble) diagnose() []Hint {
 // hints says what may be wrong with the tested server.
 func (p *probe) hints(r *TestReport, clean *cleaner) []Hint {
 	t := newTrouble(p.entry, r.Err, clean)
-	t.reached, t.stderr, t.noise = r.Reached, r.Stderr, r.Noise
+	t.reached, t.stderr, t.strayOutput = r.Reached, r.Stderr, r.StrayOutput
 	t.answers, t.version = p.seen.answers, p.seen.version
 	if r.Err == nil {
 		t.ofTools(r.Tools)

@@ -134,7 +134,7 @@ func TestTestOfBadLocalServers(t *testing.T) {
 		"exits at once": {scripted(t, rand.Text(), "stderr:usage: server serve", "exit:0"), "spawned", "exited", `"serve"`},
 		"is killed":     {scripted(t, rand.Text(), "kill"), "spawned", "exited", "killed"},
 		//report: Processes | IvanMurzak/Unity-MCP#202, tsmztech/mcp-server-salesforce#67 | a server, or a library of it, logs to its standard output | the lines are passed over, and the hint quotes one and says where logs belong
-		"only noise":          {scripted(t, rand.Text(), "lines:100:server is up", "hang"), "spawned", "stdout_noise", "server is up"},
+		"only noise":          {scripted(t, rand.Text(), "lines:100:server is up", "hang"), "spawned", "stray_output", "server is up"},
 		"an unknown revision": {scripted(t, rand.Text(), "read", `say:{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"?"}}`, "read", `answer:{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`, "hang"), "connected", "protocol", "1999-01-01"},
 		"an echo":             {command("cat"), "connected", "protocol", "repeats"},
 		"an unset variable":   {command("sh", `"args": ["${NO_SUCH_VARIABLE_AT_ALL}"]`), "", "unset_variable", "NO_SUCH_VARIABLE_AT_ALL"},
@@ -182,7 +182,7 @@ func TestTestNeedsApproval(t *testing.T) {
 func TestTestShowsHostileText(t *testing.T) {
 	e := scripted(t, rand.Text(), "write:\\u001b[2Khello\\n", "stderr:\x1b[1A all is well ghp_0123456789abcdefghijABCDEFGHIJ012345", "exit:1")
 	r := tested(t, newHost(t, nil), e)
-	all := r.Stderr + r.Error + strings.Join(r.Noise, "")
+	all := r.Stderr + r.Error + strings.Join(r.StrayOutput, "")
 	for _, h := range r.Hints {
 		all += h.Text
 	}

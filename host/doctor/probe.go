@@ -22,8 +22,8 @@ import (
 const (
 	// probeStderr is how much of the end of standard error a test keeps.
 	probeStderr = 8 << 10
-	// probeNoise is how many lines that are no messages a test keeps.
-	probeNoise = 5
+	// maxStrayLines is how many lines that are no messages a test keeps.
+	maxStrayLines = 5
 )
 
 // A probe is one test of an entry, and what it has seen. Its connection may call it
@@ -50,12 +50,12 @@ type probe struct {
 
 // sightings are what a connection has shown.
 type sightings struct {
-	reached map[string]bool
-	err     error // the first
-	stderr  []byte
-	noise   []string
-	answers []webAnswer // of a remote server, one of each kind
-	version string      // of the protocol, as the server wants it
+	reached     map[string]bool
+	err         error // the first
+	stderr      []byte
+	strayOutput []string
+	answers     []webAnswer // of a remote server, one of each kind
+	version     string      // of the protocol, as the server wants it
 }
 
 // reach notes that a stage was reached.
@@ -83,11 +83,11 @@ func (p *probe) onStderr(line string) {
 	}
 }
 
-func (p *probe) onNoise(line string) {
+func (p *probe) onStrayOutput(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.seen.noise) < probeNoise {
-		p.seen.noise = append(p.seen.noise, line)
+	if len(p.seen.strayOutput) < maxStrayLines {
+		p.seen.strayOutput = append(p.seen.strayOutput, line)
 	}
 }
 

@@ -78,8 +78,8 @@ type TestReport struct {
 	// Stderr is the end of what a local server wrote to its standard error, at most
 	// 8 KiB.
 	Stderr string `json:"stderr,omitempty"`
-	// Noise are the first lines on its standard output that were no messages.
-	Noise []string `json:"noise,omitempty"`
+	// StrayOutput are the first lines on its standard output that were no messages.
+	StrayOutput []string `json:"strayOutput,omitempty"`
 	// Error is what went wrong, as text; empty after success.
 	Error string `json:"error,omitempty"`
 	// Hints say what is probably the matter and how to cure it, the likeliest first.
@@ -108,8 +108,8 @@ func (p *probe) report(ctx context.Context) *TestReport {
 	if info := p.ready.Server; info != nil {
 		r.Program, r.Version = clean.line(info.Name), clean.line(info.Version)
 	}
-	for _, line := range seen.noise {
-		r.Noise = append(r.Noise, clean.line(line))
+	for _, line := range seen.strayOutput {
+		r.StrayOutput = append(r.StrayOutput, clean.line(line))
 	}
 	for _, stage := range []string{testResolved, testSpawned, testConnected, testInitialized, testListed} {
 		if seen.reached[stage] {

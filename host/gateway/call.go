@@ -87,8 +87,8 @@ func (r *request) unknownTool(name string, err error) *mcp.JSONRPCError {
 	own := &registry.UnknownToolError{Name: name}
 	if unknown, ok := errors.AsType[*registry.UnknownToolError](err); ok {
 		snapshot := r.gateway.host.Registry().Snapshot()
-		for _, meant := range unknown.Suggestions {
-			if t, ok := snapshot.Lookup(meant); ok && r.peer.sees(t.Definition()) {
+		for _, name := range unknown.Suggestions {
+			if t, ok := snapshot.Lookup(name); ok && r.peer.sees(t.Definition()) {
 				own.Suggestions = append(own.Suggestions, r.peer.toolName(t.Definition(), r.peer.room()))
 			}
 		}

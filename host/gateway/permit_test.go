@@ -138,9 +138,9 @@ func TestGrantedTools(t *testing.T) {
 	} {
 		m := s.modern(c.user, c.path).want(t, c.want, "tools/call", toolParams(c.name, c.args))
 		if m.Error != nil && c.user != "reads" {
-			_, meant, _ := strings.Cut(m.Error.Message, "mean")
+			_, suggestion, _ := strings.Cut(m.Error.Message, "mean")
 			for _, hidden := range []string{"two__", "call_tool", "one__big"} {
-				assert.Lacks(t, meant, hidden, "%s %s: what it may mean", c.user, c.name)
+				assert.Lacks(t, suggestion, hidden, "%s %s: what it may mean", c.user, c.name)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
-// A view shows what is meant to be in it, and nothing else can be called there.
+// A view shows what is suggestion to be in it, and nothing else can be called there.
 func TestViews(t *testing.T) {
 	server := newSDKServer()
 	for _, name := range []string{"read", "write"} {
@@ -109,20 +109,20 @@ func TestOutOfTheView(t *testing.T) {
 	}
 }
 
-// A name that no tool has is answered with those that are meant, as the view calls them, and with no
+// A name that no tool has is answered with those that are suggestion, as the view calls them, and with no
 // name of another view.
 func TestUnknownTool(t *testing.T) {
 	server := newSDKServer()
 	addTool(server, "create_issue", nil)
 	s := openServer(t, &gateway.Options{Profiles: map[string]gateway.Profile{"none": {Servers: []string{"other"}}}}, server)
-	for _, c := range []struct{ path, name, meant string }{
+	for _, c := range []struct{ path, name, suggestion string }{
 		{"/mcp", "belt__create_isue", `; did you mean "belt__create_issue"?`},
 		{"/s/belt/mcp", "belt__create_isue", ""},
 		{"/p/none/mcp", "belt__create_isue", ""},
 		{"/s/belt/mcp", "create_isue", `; did you mean "create_issue"?`},
 	} {
 		m := s.connect(t, &client{path: c.path}).want(t, -32602, "tools/call", toolParams(c.name, `{}`))
-		assert.Equal(t, m.Error.Message, fmt.Sprintf("unknown tool %q", c.name)+c.meant, "%s", c.path)
+		assert.Equal(t, m.Error.Message, fmt.Sprintf("unknown tool %q", c.name)+c.suggestion, "%s", c.path)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestListIsOnePage(t *testing.T) {
 // Tools that a server has for its apps are for clients that show these and keep them from their
 // models, in the list that such clients get whole.
 func TestToolsForAppsAreForClientsThatShowThem(t *testing.T) {
-	//report: Gateway | modelcontextprotocol/ext-apps#745, modelcontextprotocol/ext-apps#753 | a tool is meant for the page of an app alone, and a gateway shows it to models, or to nobody | clients that show such pages are given it and call it; others and searches are not
+	//report: Gateway | modelcontextprotocol/ext-apps#745, modelcontextprotocol/ext-apps#753 | a tool is suggestion for the page of an app alone, and a gateway shows it to models, or to nobody | clients that show such pages are given it and call it; others and searches are not
 	server := newSDKServer()
 	server.AddTool(&sdk.Tool{Name: "poll", InputSchema: map[string]any{"type": "object"}, Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

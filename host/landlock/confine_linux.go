@@ -53,7 +53,7 @@ func version() (int, error) {
 }
 
 // possible returns why the kernel cannot confine as wished.
-func possible(*wish) error {
+func possible(*confinement) error {
 	abi, err := version()
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
@@ -68,7 +68,7 @@ func possible(*wish) error {
 
 // startConfined starts a process, in a session without terminal, from a thread that is
 // confined, and ends then.
-func startConfined(cmd *exec.Cmd, w *wish) error {
+func startConfined(cmd *exec.Cmd, w *confinement) error {
 	rules, err := newRuleset(cmd, w)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func startConfined(cmd *exec.Cmd, w *wish) error {
 
 // descend confines its thread, and starts the process from it. The thread is never
 // given back, and ends with the goroutine.
-func descend(cmd *exec.Cmd, w *wish, rules int, done chan<- error) {
+func descend(cmd *exec.Cmd, w *confinement, rules int, done chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
 		// The first thread of a program cannot end. While it is held here, another
@@ -105,7 +105,7 @@ func descend(cmd *exec.Cmd, w *wish, rules int, done chan<- error) {
 }
 
 // confineThread confines the calling thread and what it starts.
-func confineThread(w *wish, rules int) error {
+func confineThread(w *confinement, rules int) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl(PR_SET_NO_NEW_PRIVS)", err)
 	}
@@ -127,7 +127,7 @@ func dropCapabilities() error {
 }
 
 // newRuleset makes a ruleset of what is wished.
-func newRuleset(cmd *exec.Cmd, w *wish) (int, error) {
+func newRuleset(cmd *exec.Cmd, w *confinement) (int, error) {
 	abi, err := version()
 	if err != nil {
 		return -1, os.NewSyscallError("landlock_create_ruleset", err)
@@ -154,7 +154,7 @@ func newRuleset(cmd *exec.Cmd, w *wish) (int, error) {
 	return rules, nil
 }
 
-func addRules(rules int, cmd *exec.Cmd, w *wish) error {
+func addRules(rules int, cmd *exec.Cmd, w *confinement) error {
 	for _, path := range w.read {
 		if err := grant(rules, path, readRights); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

@@ -10,6 +10,6 @@ import (
 
 var errSystem = errors.New("there is no Landlock on " + runtime.GOOS + "/" + runtime.GOARCH + ": use the kind \"docker\"")
 
-func possible(*wish) error { return errSystem }
+func possible(*confinement) error { return errSystem }
 
-func startConfined(*exec.Cmd, *wish) error { return errSystem }
+func startConfined(*exec.Cmd, *confinement) error { return errSystem }

@@ -48,7 +48,7 @@ func (i *isolator) Isolate(ctx context.Context, e *config.Server, c *transport.C
 	if e == nil || e.Isolation == nil || c == nil {
 		return nil, errors.New("landlock: an entry with an isolation and its command are required")
 	}
-	w := wish{network: e.Isolation.Network, temp: !setsTemp(c.Env), read: i.read}
+	w := confinement{network: e.Isolation.Network, temp: !setsTemp(c.Env), read: i.read}
 	err := w.mounts(e.Isolation)
 	if err == nil {
 		err = possible(&w)
@@ -57,13 +57,13 @@ func (i *isolator) Isolate(ctx context.Context, e *config.Server, c *transport.C
 		return nil, &host.IsolationError{Server: e.Name, Source: e.Source.String(), Kind: config.IsolationLandlock, Err: err}
 	}
 	confined := *c
-	p := &process{wish: w, before: c.Ended}
+	p := &process{confinement: w, before: c.Ended}
 	confined.Start, confined.Ended = p.start, p.ended
 	return &confined, nil
 }
 
-// A wish is what an entry asks for.
-type wish struct {
+// A confinement is what an entry asks for.
+type confinement struct {
 	read    []string // files and folders that may be read; what is not there is passed over
 	see     []string // likewise, but they must be there
 	write   []string // files and folders that may be changed
@@ -72,7 +72,7 @@ type wish struct {
 }
 
 // mounts takes over the mounts of an entry.
-func (w *wish) mounts(i *config.Isolation) error {
+func (w *confinement) mounts(i *config.Isolation) error {
 	if i.Image != "" || len(i.Args) > 0 {
 		return errors.New("\"image\" and \"args\" are for the kind \"docker\": remove them")
 	}

@@ -7,7 +7,7 @@ import (
 
 // A process is one start of a server.
 type process struct {
-	wish
+	confinement
 	before func() // what else is to be done at its end; nil: nothing
 	folder string // its temporary folder; empty: none
 }
@@ -16,7 +16,7 @@ type process struct {
 func (p *process) start(cmd *exec.Cmd) error {
 	err := p.makeTemp(cmd)
 	if err == nil {
-		err = startConfined(cmd, &p.wish)
+		err = startConfined(cmd, &p.confinement)
 	}
 	if err != nil {
 		p.removeTemp()

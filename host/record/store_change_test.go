@@ -47,7 +47,7 @@ func TestUpdateRecord(t *testing.T) {
 	}
 }
 
-// racing is a store in which somebody else changes what is about to be saved.
+// racing is a store in which another person changes what is about to be saved.
 type racing struct {
 	record.Store
 	times int

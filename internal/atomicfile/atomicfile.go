@@ -83,7 +83,7 @@ func temp(path string) string {
 // that would survive a loss of power. The file keeps its mode; a new one has mode
 // perm, before umask. The caller holds the lock of path, see [Lock].
 //
-// Its info tells the file from any later one, also if somebody writes into it at once and
+// Its info tells the file from any later one, also if a person writes into it at once and
 // it keeps its size: the time of the file is finer than the clocks of file systems. It is
 // nil where the file system does not keep such times.
 func Replace(ctx context.Context, path string, data []byte, perm fs.FileMode) (fs.FileInfo, error) {

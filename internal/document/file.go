@@ -168,9 +168,9 @@ func (f *File) Lock(ctx context.Context, _ string) (unlock func(), err error) {
 	return nil, readOnly(err)
 }
 
-func orMode(mode, otherwise fs.FileMode) fs.FileMode {
+func orMode(mode, fallback fs.FileMode) fs.FileMode {
 	if mode == 0 {
-		return otherwise
+		return fallback
 	}
 	return mode
 }

@@ -50,7 +50,7 @@ func serveNotes(t *testing.T) *notes {
 	listener := httptest.NewServer(mux)
 	server := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
 	t.Cleanup(func() {
-		for session := range server.Sessions() { // who is logged out cannot end his
+		for session := range server.Sessions() { // who is logged out cannot end their
 			_ = session.Close()
 		}
 		listener.Close()

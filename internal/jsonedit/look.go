@@ -34,11 +34,11 @@ func (d *document) look() *look {
 	}
 	l.oneLine = bytes.IndexByte(d.Data[d.Root.Offset:d.Root.End], '\n') < 0
 	// between is the text of a gap, if there are blanks only beside the mark in it.
-	between := func(from, to int, mark, otherwise string) string {
+	between := func(from, to int, mark, fallback string) string {
 		if gap := string(d.Data[from:to]); strings.Trim(gap, " \t") == mark {
 			return gap
 		}
-		return otherwise
+		return fallback
 	}
 	switch indent := indentAt(d.Data, items[0].start); {
 	case l.oneLine:

@@ -31,7 +31,7 @@ type room struct {
 // house is the table of all places. Every import of production code points to
 // a lower floor. Put a new package where it may be imported by those who need
 // it, as low as it can be.
-var house = []room{
+var rooms = []room{
 	{path: "internal/...", floor: 0, wing: hall},
 	{path: "internal/assert", floor: 0, wing: hall, kit: true},
 	{path: "internal/document", floor: 2, wing: hall},
@@ -217,7 +217,7 @@ var players = map[[2]string]string{
 // roomOf finds the most exact entry for a folder.
 func roomOf(folder string) (room, bool) {
 	var best room
-	for _, r := range house {
+	for _, r := range rooms {
 		prefix, open := strings.CutSuffix(r.path, "/...")
 		fits := folder == prefix || open && strings.HasPrefix(folder, prefix+"/")
 		if fits && len(r.path) > len(best.path) {
@@ -305,9 +305,9 @@ func checkFloors(tr *tree) []string {
 
 func TestImportsPointDown(t *testing.T) { report(t, checkFloors(repository(t))) }
 
-func TestHouse(t *testing.T) {
+func TestRooms(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range house {
+	for _, r := range rooms {
 		assert.False(t, seen[r.path], "%s has two places", r.path)
 		seen[r.path] = true
 	}

@@ -22,7 +22,7 @@ var processWide = map[string]string{
 	"internal/hosttest/main.go: Schemas":       "the servers of all tests of a process share one cache",
 }
 
-// checkState finds init functions and package-level variables that somebody
+// checkState finds init functions and package-level variables that a person
 // could write. Variables that are allowed: error values, compiled regular
 // expressions, embedded files, assertions that a type has an interface, limits of
 // time that tests alone set, before they start, and unexported tables and values of

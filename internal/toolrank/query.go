@@ -134,8 +134,8 @@ func contentWords(text string) []string {
 	words := make([]string, 0, len(all))
 	for i := 0; i < len(all); i++ {
 		if i+1 < len(all) {
-			if meant := phrase(all[i], all[i+1]); meant != "" {
-				words = append(words, meant)
+			if word := phrase(all[i], all[i+1]); word != "" {
+				words = append(words, word)
 				i++
 				continue
 			}
@@ -213,13 +213,13 @@ func nearWords(t bm25.Term, words *bm25.Index) []bm25.Alternative {
 		}
 		return near
 	}
-	meant, weight := "", slipWeight
+	word, weight := "", slipWeight
 	if near != nil {
-		meant, weight = near[0].Text, near[0].Weight
+		word, weight = near[0].Text, near[0].Weight
 	} else {
-		meant = misspelt(stem)
+		word = misspelt(stem)
 	}
-	for _, s := range builtinSynonyms(meant) {
+	for _, s := range builtinSynonyms(word) {
 		near = append(near, bm25.Alternative{Text: s, Weight: weight * synonymWeight})
 	}
 	return near

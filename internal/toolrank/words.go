@@ -90,8 +90,8 @@ func nameWords(name string) (words, rest []string) {
 func stems(text string) []string {
 	words := bm25.Words(text[:min(len(text), maxFieldText)])
 	for i := range max(len(words)-1, 0) {
-		if meant := phrase(words[i], words[i+1]); meant != "" {
-			words = append(words, meant)
+		if word := phrase(words[i], words[i+1]); word != "" {
+			words = append(words, word)
 		}
 	}
 	for i, w := range words {

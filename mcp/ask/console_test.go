@@ -230,7 +230,7 @@ type brokenScreen struct{}
 
 func (brokenScreen) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
-// Nobody agrees to what he cannot see.
+// What cannot be seen is not agreed to.
 func TestConsoleBlind(t *testing.T) {
 	c := &ask.Console{In: strings.NewReader("s\ns\n"), Out: brokenScreen{}}
 	assert.Equal(t, assert.Value(c.Elicit(t.Context(), &mcp.ElicitRequest{}))(t).Action, "cancel", "action")

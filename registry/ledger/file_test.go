@@ -135,7 +135,7 @@ func TestFirstUseNeedsStore(t *testing.T) {
 }
 
 // TestReadOnly: where nothing can be written all goes on in memory, says so, and
-// what somebody else writes there is seen.
+// what another person writes there is seen.
 func TestReadOnly(t *testing.T) {
 	store := newCountingStore()
 	writer := loadLedger(t, store)
@@ -156,7 +156,7 @@ func TestReadOnly(t *testing.T) {
 	wantKind(t, l, two, "", changed)
 	wantKind(t, l, two, ToolNew, surfaceTool("b"))
 
-	mustRecord(t, writer, one, changed) // somebody else can write, and approves
+	mustRecord(t, writer, one, changed) // another person can write, and approves
 	mustApprove(t, writer, writer.Pending()...)
 	assert.OK(t, l.Reload(t.Context()))
 	wantKind(t, l, one, "", changed)

@@ -23,8 +23,8 @@ const (
 	// one that was not used for the longest time goes first.
 	maxTokens = 1000
 
-	maxLife   = 24 * time.Hour
-	maxMargin = 30 * time.Second
+	maxLifetime = 24 * time.Hour
+	maxMargin   = 30 * time.Second
 )
 
 // A token is one that was fetched, or why there is none.

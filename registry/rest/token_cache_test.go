@@ -17,10 +17,10 @@ import (
 // A bench of tokens without a network: fetches take a second.
 type tokenStore struct {
 	tokens
-	mu      sync.Mutex
-	fetched int
-	life    time.Duration
-	err     error
+	mu       sync.Mutex
+	fetched  int
+	lifetime time.Duration
+	err      error
 }
 
 func (b *tokenStore) fetch(ctx context.Context) (*token, error) {
@@ -35,7 +35,7 @@ func (b *tokenStore) fetch(ctx context.Context) (*token, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	return &token{text: strconv.Itoa(b.fetched), until: time.Now().Add(b.life)}, nil
+	return &token{text: strconv.Itoa(b.fetched), until: time.Now().Add(b.lifetime)}, nil
 }
 
 func (b *tokenStore) ask(ctx context.Context, key byte) (string, error) {
@@ -54,7 +54,7 @@ func (b *tokenStore) want(t *testing.T, key byte, text string) {
 
 func TestTokensAreOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenStore{life: time.Minute}
+		b := &tokenStore{lifetime: time.Minute}
 		b.want(t, 1, "1")
 		time.Sleep(59 * time.Second)
 		b.want(t, 1, "1")
@@ -66,7 +66,7 @@ func TestTokensAreOver(t *testing.T) {
 
 func TestFailuresAreRememberedForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenStore{life: time.Minute, err: errors.New("down")}
+		b := &tokenStore{lifetime: time.Minute, err: errors.New("down")}
 		for range 3 {
 			assert.Is(t, errorOf(b.ask(t.Context(), 1)), b.err)
 		}
@@ -81,7 +81,7 @@ func TestFailuresAreRememberedForAMoment(t *testing.T) {
 // A caller that gives up ends its own fetch, which is no failure for those that wait.
 func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenStore{life: time.Minute}
+		b := &tokenStore{lifetime: time.Minute}
 		first, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		var callers sync.WaitGroup
@@ -105,7 +105,7 @@ func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 
 func TestClosedTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenStore{life: time.Minute}
+		b := &tokenStore{lifetime: time.Minute}
 		b.want(t, 1, "1")
 		b.close()
 		assert.Is(t, errorOf(b.ask(t.Context(), 1)), ErrClosed)
@@ -115,7 +115,7 @@ func TestClosedTokens(t *testing.T) {
 
 func TestTokensAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenStore{life: 100 * time.Hour}
+		b := &tokenStore{lifetime: 100 * time.Hour}
 		ask := func(n int) string {
 			got := assert.Value(b.get(t.Context(), tokenKey{byte(n), byte(n >> 8)}, func() (*token, error) { return b.fetch(t.Context()) }))(t)
 			return got.text
@@ -134,7 +134,7 @@ func TestTokensAreBounded(t *testing.T) {
 
 func TestOnlyTheRejectedTokenIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenStore{life: time.Hour}
+		b := &tokenStore{lifetime: time.Hour}
 		fetch := func() (*token, error) { return b.fetch(t.Context()) }
 		old, _ := b.get(t.Context(), tokenKey{1}, fetch)
 		old.rejected.Store(true)
@@ -146,7 +146,7 @@ func TestOnlyTheRejectedTokenIsDropped(t *testing.T) {
 }
 
 // What an answer says of the time that a token is good.
-func TestLifeOfTokens(t *testing.T) {
+func TestTokenLifetimes(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, test := range []struct {
 		source TokenRequest

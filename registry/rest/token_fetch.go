@@ -153,16 +153,16 @@ func (t *TokenRequest) read(body []byte, began time.Time) (*token, error) {
 		}
 		text = string(value)
 	}
-	life := tokenTTL
+	lifetime := tokenTTL
 	last := len(path) - 1
 	if seconds, ok := number(valueAt(body, append(path[:last:last], "expires_in"))); ok {
-		life = time.Duration(min(max(seconds, 0), maxLife.Seconds()) * float64(time.Second))
+		lifetime = time.Duration(min(max(seconds, 0), maxLifetime.Seconds()) * float64(time.Second))
 	}
-	return newToken(text, life, began)
+	return newToken(text, lifetime, began)
 }
 
 // newToken returns a token that is good for a time from began on.
-func newToken(text string, life time.Duration, began time.Time) (*token, error) {
+func newToken(text string, lifetime time.Duration, began time.Time) (*token, error) {
 	switch {
 	case text == "":
 		return nil, errors.New("the token is empty")
@@ -171,7 +171,7 @@ func newToken(text string, life time.Duration, began time.Time) (*token, error) 
 	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII-1 }):
 		return nil, errors.New("the token has characters that none has: it is perhaps a page for people")
 	}
-	return &token{text: text, until: began.Add(life - min(life/10, maxMargin))}, nil
+	return &token{text: text, until: began.Add(lifetime - min(lifetime/10, maxMargin))}, nil
 }
 
 // number returns a number, perhaps written as a string.

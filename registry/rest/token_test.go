@@ -170,7 +170,7 @@ func TestOneMoreAttemptAfter401(t *testing.T) {
 }
 
 // Without a token that could be fetched anew there is no second attempt.
-func TestNoSecondAttemptOtherwise(t *testing.T) {
+func TestNoSecondAttemptElsewhere(t *testing.T) {
 	refuse := func(rw http.ResponseWriter) bool { rw.WriteHeader(401); return true }
 	server := newTestServer(t, func(w http.ResponseWriter, _ *http.Request, _ string) { refuse(w) })
 	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${KEY}"}})

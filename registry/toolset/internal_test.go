@@ -109,7 +109,7 @@ func TestWordsOfATool(t *testing.T) {
 }
 
 // What was in quarantine when a search began is not found by it, though the index
-// knows by now that somebody has approved it.
+// knows by now that a person has approved it.
 func TestSearchKeepsToItsSnapshot(t *testing.T) {
 	accepted := ledger.New(&ledger.Options{Mode: ledger.Review})
 	r := registry.New(&registry.Options{Ledger: accepted})

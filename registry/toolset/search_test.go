@@ -57,7 +57,7 @@ func TestSearchReturnsWhatIsThereNow(t *testing.T) {
 	assert.Equal(t, only(t, matches).Tool, registry.Tool(again), "the tool")
 }
 
-// What waits for approval is not found before somebody approved it.
+// What waits for approval is not found before a person approved it.
 func TestSearchFindsNothingInQuarantine(t *testing.T) {
 	accepted := ledger.New(nil)
 	r := newBelt(t, &registry.Options{Ledger: accepted}, nil)

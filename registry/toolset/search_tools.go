@@ -211,7 +211,7 @@ func (f *Finder) whyNothing(q Query) string {
 }
 
 // nothing says what there is instead of what was asked for.
-func (f *Finder) nothing(ctx context.Context, why, otherwise string) *mcp.CallToolResult {
+func (f *Finder) nothing(ctx context.Context, why, fallback string) *mcp.CallToolResult {
 	servers := f.servers(ctx)
 	all := 0
 	for _, s := range servers {
@@ -224,7 +224,7 @@ func (f *Finder) nothing(ctx context.Context, why, otherwise string) *mcp.CallTo
 			verb = "is"
 		}
 		said = fmt.Sprintf("%s There %s %s in all: %s. Search again with other or fewer words for what the tool does%s.",
-			why, verb, plain.Number(all, "tool"), listServers(servers), otherwise)
+			why, verb, plain.Number(all, "tool"), listServers(servers), fallback)
 	}
 	return &mcp.CallToolResult{Content: text(said)}
 }

@@ -75,7 +75,7 @@ func TestTwoReplicas(t *testing.T) {
 	// A login that A has begun is completed by B, when the browser comes back.
 	alice.until(a, "Log in at notes")
 	page := alice.link(alice.post(a, "/servers/notes/login"))
-	alice.comeBack(authorization, page, service, b)
+	alice.returnFromLogin(authorization, page, service, b)
 	alice.until(b, "notes: ready, 2 tools")
 	alice.until(a, "notes: ready, 2 tools")
 
@@ -181,8 +181,8 @@ func (b *browser) link(page string) string {
 	return match[1]
 }
 
-// comeBack logs in where a page is, and has the browser come back to one of the replicas.
-func (b *browser) comeBack(authorization *authtest.Server, page, service, replica string) {
+// returnFromLogin logs in where a page is, and has the browser come back to one of the replicas.
+func (b *browser) returnFromLogin(authorization *authtest.Server, page, service, replica string) {
 	b.t.Helper()
 	callback := assert.Value(authorization.ApproveAs(b.t.Context(), b.user, page))(b.t)
 	b.send(http.MethodGet, strings.Replace(callback, service, replica, 1), nil)

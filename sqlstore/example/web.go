@@ -116,8 +116,8 @@ func (s *site) prompt(o *office, r *http.Request) error {
 }
 
 const (
-	cookieName = "user"
-	cookieLife = 12 * time.Hour
+	cookieName     = "user"
+	cookieLifetime = 12 * time.Hour
 )
 
 var userName = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
@@ -131,8 +131,8 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	// Lax: it is sent when the browser comes back from a login, and not with the forms of other sites. On https set
 	// Secure, too.
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.sign(user, time.Now().Add(cookieLife)), Path: "/", HttpOnly: true,
-		SameSite: http.SameSiteLaxMode, MaxAge: int(cookieLife / time.Second)})
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.sign(user, time.Now().Add(cookieLifetime)), Path: "/", HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, MaxAge: int(cookieLifetime / time.Second)})
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 

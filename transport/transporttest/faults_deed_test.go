@@ -69,7 +69,7 @@ func (c *call) misbehave(deed string) {
 		pause(c.outlet, 400*time.Millisecond)
 		c.victim.send(c.outlet, done(c.id, c.nonce))
 	case "deaf":
-		c.victim.deaf.Store(true)
+		c.victim.stopsReading.Store(true)
 	case "stderr":
 		for range 256 {
 			_, _ = os.Stderr.WriteString(strings.Repeat("e", 1000) + strings.Repeat("\n", c.victim.plan.At%2))
@@ -146,7 +146,7 @@ func (c *call) write(deed string) {
 	case "drop":
 		c.cutOr(func() { os.Exit(0) })
 	case "garbage":
-		_ = o.raw(noise(o) + sound)
+		_ = o.raw(strayOutput(o) + sound)
 	case "endless garbage":
 		for range 300 {
 			if o.raw("what is this?\n") != nil {
@@ -221,7 +221,7 @@ func (c *call) malformed(deed string) string {
 func inEvents(o outlet) bool { return strings.HasPrefix(o.frame(""), "event:") }
 
 // noise is what some servers write in between.
-func noise(o outlet) string {
+func strayOutput(o outlet) string {
 	const event = "event: other\ndata: {\"x\":1}\n\n"
 	switch {
 	case inEvents(o):

@@ -33,7 +33,7 @@ type row struct {
 	heals    bool // a later call must succeed
 	harmless bool // every call must succeed, and has the time for it
 	unready  bool // the client need not become ready first
-	panics   bool // the caller's own panic comes back to him
+	panics   bool // the caller's own panic comes back to it
 	events   bool // HTTP answers with event streams only
 	notices  bool // a shared connection is given up for want of a sign of life
 	heavy    bool // it takes much time of the machine

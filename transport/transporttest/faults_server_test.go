@@ -82,15 +82,15 @@ type decider interface {
 
 // A victim is an MCP server that keeps a plan.
 type victim struct {
-	plan   plan
-	ledger *ledger
-	deaf   atomic.Bool // it reads no further request
-	turned atomic.Bool // it was replaced by a server of the other revision
-	closed atomic.Bool // it answers no further tools/list
-	posts  sync.WaitGroup
-	forget http.HandlerFunc // ends all sessions and says so
-	freeze func()           // makes the network stop to carry anything
-	canary string           // URL on another origin, to which it redirects
+	plan         plan
+	ledger       *ledger
+	stopsReading atomic.Bool // it reads no further request
+	turned       atomic.Bool // it was replaced by a server of the other revision
+	closed       atomic.Bool // it answers no further tools/list
+	posts        sync.WaitGroup
+	forget       http.HandlerFunc // ends all sessions and says so
+	freeze       func()           // makes the network stop to carry anything
+	canary       string           // URL on another origin, to which it redirects
 
 	mu      sync.Mutex
 	calls   int

@@ -50,14 +50,14 @@ func beVictim() {
 	}
 	out := &stdout{}
 	in := bufio.NewReader(os.Stdin)
-	for !v.deaf.Load() && p.Deed != "mute" {
+	for !v.stopsReading.Load() && p.Deed != "mute" {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			break
 		}
 		go v.serve(line, out)
 	}
-	if v.deaf.Load() || p.Deed == "stubborn" || p.Deed == "mute" {
+	if v.stopsReading.Load() || p.Deed == "stubborn" || p.Deed == "mute" {
 		select {}
 	}
 	os.Exit(0)

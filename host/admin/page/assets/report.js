@@ -30,5 +30,5 @@ export function report(result, local) {
     result.discoveredTools?.length > 0 && h('details', {}, h('summary', {}, plural(result.discoveredTools.length, 'tool')),
       h('ul', {}, result.discoveredTools.slice(0, 500).map((name) => h('li', {}, said(name, {clamp: 100}))))),
     r.stderr && h('details', {}, h('summary', {}, 'What it wrote to standard error'), code(r.stderr)),
-    r.noise?.length > 0 && h('details', {}, h('summary', {}, 'What it wrote to standard output'), code(r.noise.join('\n'))));
+    r.strayOutput?.length > 0 && h('details', {}, h('summary', {}, 'What it wrote to standard output'), code(r.strayOutput.join('\n'))));
 }

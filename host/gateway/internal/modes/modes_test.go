@@ -50,7 +50,7 @@ func TestSplit(t *testing.T) {
 // A choice stays, and they are bounded.
 func TestChoices(t *testing.T) {
 	var c modes.Choices[int]
-	of := func(client int, otherwise string) string { return c.Of(client, func() string { return otherwise }) }
+	of := func(client int, fallback string) string { return c.Of(client, func() string { return fallback }) }
 	for i := range 4097 {
 		of(i, modes.Direct)
 	}
