@@ -328,7 +328,7 @@ func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
 	if st.entry == nil {
 		h.remove(st.slot, st)
 	}
-	if err != nil && context.Cause(own) == ErrOvertaken {
+	if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
 		return overtaken, nil, nil
 	}
 	return did, until, err

@@ -196,7 +196,7 @@ func (sl *slot) hold(ctx context.Context, what string, f func(context.Context, *
 		return nil, &UnknownServerError{sl.name, sl.host.names()}
 	}
 	until, err := f(own, sl, s)
-	if err != nil && context.Cause(own) == ErrOvertaken {
+	if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
 		err = fmt.Errorf("server %q: %s: %w", sl.name, what, ErrOvertaken)
 	}
 	return until, err

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -168,7 +169,7 @@ func (sl *slot) apply(ctx context.Context, entry *config.Server) (outcome, wait,
 		sl.mu.Unlock()
 	}
 	did, until, err := sl.transition(ctx, entry)
-	if err != nil && context.Cause(ctx) == ErrOvertaken { // what has overtaken it says how the server stands
+	if err != nil && errors.Is(context.Cause(ctx), ErrOvertaken) { // what has overtaken it says how the server stands
 		return did, until, err
 	}
 	unapplied := err

@@ -316,7 +316,7 @@ func (c *Client) pagesIn(err error, conn *connection) []json.RawMessage {
 		return nil
 	}
 	var wanted []json.RawMessage
-	walk := jsonscan.Walk(json.RawMessage(refused.Err.Data))
+	walk := jsonscan.Walk(refused.Err.Data)
 	for key := range walk.Members() {
 		if string(key) != "elicitations" || walk.Kind() != '[' {
 			continue

@@ -31,7 +31,7 @@ func (c canned) answer(message []byte) []byte {
 	if err != nil || m.ID == nil {
 		return nil
 	}
-	result, ok := c[string(m.Method)]
+	result, ok := c[m.Method]
 	for key, value := range jsonscan.Fields(m.Params) {
 		if string(key) == "name" {
 			result, ok = c[string(value)]

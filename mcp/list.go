@@ -80,7 +80,7 @@ func (p *pager[T]) next(ctx context.Context) (items []*T, restarted bool, err er
 		}
 		p.pagesRead = pagesRead{}
 		p.restarts++
-		restarted, err = true, nil
+		restarted = true
 	}
 }
 

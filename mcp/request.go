@@ -173,9 +173,9 @@ func (c *Client) takeTurn(ctx context.Context, r *request) error {
 	}
 	full, err := c.queue.Enter(ctx, onbehalf.Owner(ctx), r.size())
 	switch {
-	case err == fairqueue.ErrFull:
+	case errors.Is(err, fairqueue.ErrFull):
 		return c.busyError(full)
-	case err == fairqueue.ErrClosed:
+	case errors.Is(err, fairqueue.ErrClosed):
 		err = ErrClosed
 	}
 	return WithOutcome(err, NotSent)

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/proc"
@@ -32,7 +33,7 @@ func (r *ring) readFrom(src func([]byte) (int, error)) (more bool) {
 	buf := make([]byte, 4<<10)
 	for !r.over {
 		n, err := src(buf)
-		if err == proc.ErrNothing {
+		if errors.Is(err, proc.ErrNothing) {
 			return true
 		}
 		r.keep(buf[:n])

@@ -47,7 +47,7 @@ func TestRegistration(t *testing.T) {
 func TestRegistrationOverruled(t *testing.T) {
 	_, a := newServer(t, &authtest.Options{ClientAuth: "client_secret_post", SecretLifetime: time.Nanosecond})
 	_, answer := a.register(`{"redirect_uris":["` + redirectURI + `"],"token_endpoint_auth_method":"none"}`)
-	assert.Equal(t, any(answer["token_endpoint_auth_method"]), "client_secret_post", "method")
+	assert.Equal(t, answer["token_endpoint_auth_method"], "client_secret_post", "method")
 	a.id = answer["client_id"].(string)
 	a.want("invalid_client")(a.exchange(a.approve().Get("code"), "client_secret", answer["client_secret"].(string)))
 }

@@ -45,7 +45,7 @@ func TestClientCredentials(t *testing.T) {
 	a.want("invalid_client")(a.token("grant_type", "client_credentials", "client_id", "post", "client_secret", "wrong"))
 	a.want("unauthorized_client")(a.token("grant_type", "client_credentials", "client_id", "public"))
 	grants := a.document(s.URL(authtest.MetadataEndpoint))["grant_types_supported"].([]any)
-	assert.Equal(t, any(grants[len(grants)-1]), "client_credentials", "grant types")
+	assert.Equal(t, grants[len(grants)-1], "client_credentials", "grant types")
 }
 
 func TestPrivateKeyJWT(t *testing.T) {
@@ -181,7 +181,7 @@ func TestDevice(t *testing.T) {
 	begin := func() (device, user string) {
 		t.Helper()
 		answer := a.granted(a.post(authtest.DeviceEndpoint, url.Values{"client_id": {"tv"}, "resource": {a.resource}, "scope": {"read"}}))
-		assert.Equal(t, any(answer["verification_uri"]), any(s.Issuer+"/device"), "page")
+		assert.Equal(t, answer["verification_uri"], any(s.Issuer+"/device"), "page")
 		return answer["device_code"].(string), answer["user_code"].(string)
 	}
 	poll := func(code string, changes ...string) (int, map[string]any) {

@@ -125,7 +125,7 @@ func Any(authenticators ...Authenticator) Authenticator {
 			if !errors.Is(err, ErrUnrecognized) {
 				return caller, err
 			}
-			if none == ErrUnrecognized {
+			if errors.Is(none, ErrUnrecognized) {
 				none = err
 			}
 		}

@@ -64,7 +64,7 @@ func (q *request) diagnose() (doctor.Diagnosis, error) {
 func plainHints(hints []doctor.Hint) {
 	plain := map[string]string{"launch_not_allowed": cureOf("allow"), "login_required": cureOf("login")}
 	for i, hint := range hints {
-		hints[i].Text = cmp.Or(plain[string(hint.Code)], hint.Text)
+		hints[i].Text = cmp.Or(plain[hint.Code], hint.Text)
 	}
 }
 

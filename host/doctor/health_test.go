@@ -142,7 +142,7 @@ func TestDiagnose(t *testing.T) {
 		d := assert.Value(doctor.Diagnose(watchdog(t), h, name))(t)
 		var codes []string
 		for _, hint := range d.Hints {
-			codes = append(codes, string(hint.Code))
+			codes = append(codes, hint.Code)
 		}
 		level := d.Health.Level
 		if d.Health.Status.Stage == host.StageStarting && d.Err != nil { // it is tried again at this moment

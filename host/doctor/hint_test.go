@@ -22,7 +22,7 @@ import (
 func codes(list []Hint) string {
 	var all []string
 	for _, h := range list {
-		all = append(all, string(h.Code))
+		all = append(all, h.Code)
 	}
 	return strings.Join(all, " ")
 }
@@ -133,7 +133,7 @@ func TestJudge(t *testing.T) {
 		"down":               {Health{Status: host.Status{Stage: host.StageWaiting, Err: &transport.StatusError{Code: 503}}}, "unhealthy wait"},
 	} {
 		level, action := judge(&c.health)
-		assert.Equal(t, string(level)+" "+string(action), c.want, "%s", name)
+		assert.Equal(t, string(level)+" "+action, c.want, "%s", name)
 	}
 }
 

@@ -139,7 +139,7 @@ func leftovers(t *testing.T, mark string) []string {
 func hintsOf(r *doctor.TestReport) string {
 	var codes []string
 	for _, h := range r.Hints {
-		codes = append(codes, string(h.Code))
+		codes = append(codes, h.Code)
 	}
 	return strings.Join(codes, " ")
 }
@@ -148,7 +148,7 @@ func hintsOf(r *doctor.TestReport) string {
 func stagesOf(r *doctor.TestReport) string {
 	var names []string
 	for _, s := range r.Stages {
-		names = append(names, string(s))
+		names = append(names, s)
 	}
 	return strings.Join(names, " ")
 }

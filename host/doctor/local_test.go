@@ -58,7 +58,7 @@ func TestTestEndsWithItsContext(t *testing.T) {
 			go cancelWhen(t, reached, cancel)
 			r := assert.Value(doctor.Test(ctx, h, e))(t)
 			assert.False(t, r.Success, "reached")
-			assert.Equal(t, string(r.Reached), stage, "reached")
+			assert.Equal(t, r.Reached, stage, "reached")
 			assert.Is(t, r.Err, context.Canceled, "reached")
 			assert.Equal(t, len(leftovers(t, mark)), 0, "left")
 		})

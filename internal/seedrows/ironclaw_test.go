@@ -379,7 +379,7 @@ var ironclaw = []row{
 			tokens = append(tokens, r.Err.Error())
 		}
 		for _, want := range []string{"bidi_characters", "remote_ref", "name_too_long"} {
-			assert.Contains(t, strings.Join(tokens, " "), string(want), "tokens")
+			assert.Contains(t, strings.Join(tokens, " "), want, "tokens")
 		}
 	}},
 	{46, func(t *testing.T) {

@@ -330,7 +330,7 @@ var mateclaw = []row{
 		} {
 			entry := assert.Value(record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, request)), "a", nil))(t)
 			report := assert.Value(doctor.Test(patience(t), h, entry))(t)
-			assert.Contains(t, encode(t, report.Hints), string(want), "%s", request)
+			assert.Contains(t, encode(t, report.Hints), want, "%s", request)
 		}
 	}},
 	{57, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -220,8 +221,8 @@ func SameTokens(got, want []byte) error {
 	for {
 		one, err := g.Token()
 		other, wantErr := w.Token()
-		if one != other || err != wantErr {
-			return fmt.Errorf("got %v (%v) before byte %d of\n%s\nwant %v (%v) as in\n%s", one, err, g.InputOffset(), got, other, wantErr, want)
+		if one != other || !errors.Is(err, wantErr) {
+			return fmt.Errorf("got %v (%w) before byte %d of\n%s\nwant %v (%w) as in\n%s", one, err, g.InputOffset(), got, other, wantErr, want)
 		}
 		if err == io.EOF {
 			return nil

@@ -99,7 +99,7 @@ func ofNode(err error) Class {
 	case *mcp.UnresponsiveError:
 		return Lost
 	}
-	switch err {
+	switch err { //nolint:errorlint // Of unwraps it
 	case context.Canceled:
 		return Cancelled
 	case context.DeadlineExceeded:

@@ -94,7 +94,7 @@ func TestSchemasOfServers(t *testing.T) {
 		}
 		var tokens []string
 		for _, f := range r.Snapshot().Findings("s__t") {
-			tokens = append(tokens, string(f.Token))
+			tokens = append(tokens, f.Token)
 		}
 		assert.Equal(t, strings.Join(tokens, " "), c.findings, "%s: findings", c.tool)
 		assert.OK(t, errorOf(r.Call(t.Context(), "s__t", json.RawMessage(c.fits))), "%s with %s", c.tool, c.fits)

@@ -67,7 +67,7 @@ func joined(texts []string) string {
 // rejectionOf returns a word for the reason of a rejection.
 func rejectionOf(err error) string {
 	if refused, ok := errors.AsType[*gate.Error](err); ok && len(refused.Findings) > 0 {
-		return string(refused.Findings[0].Token)
+		return refused.Findings[0].Token
 	}
 	if errors.As(err, new(*registry.DuplicateError)) {
 		return "name taken"

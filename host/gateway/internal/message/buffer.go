@@ -20,7 +20,7 @@ func ReadLines(in io.Reader, most int64, lines chan<- []byte, ended chan<- error
 			}
 		}
 		if err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = nil
 			}
 			ended <- err
