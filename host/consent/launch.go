@@ -15,56 +15,56 @@ import (
 // A Launch is what starting a server means: exactly what is run or connected to, and
 // under which name.
 type Launch struct {
-	Server    string // configured name, by which policies know it
-	Title     string // the name as written
-	Source    string // where the entry stands, as file:line
-	Project   string // folder of the file, absolute
-	Transport string // stdio, http, sse, auto or unix
+	Server    string `json:"server,omitempty"`    // configured name, by which policies know it
+	Title     string `json:"title,omitempty"`     // the name as written
+	Source    string `json:"source,omitempty"`    // where the entry stands, as file:line
+	Project   string `json:"project,omitempty"`   // folder of the file, absolute
+	Transport string `json:"transport,omitempty"` // stdio, http, sse, auto or unix
 
-	Path string   // absolute path of the program; in a container, as written
-	Args []string // its arguments, which may hold secrets
-	Dir  string   // its working directory, absolute; in a container, empty for that of the image
+	Path string   `json:"path,omitempty"` // absolute path of the program; in a container, as written
+	Args []string `json:"args,omitempty"` // its arguments, which may hold secrets
+	Dir  string   `json:"dir,omitempty"`  // its working directory, absolute; in a container, empty for that of the image
 	// Env holds the variables that it gets, sorted, as NAME=value. Values are as written:
 	// a reference such as ${TOKEN} stays. They may hold secrets.
-	Env []string
+	Env []string `json:"env,omitempty"`
 
-	URL string // of a remote server; may hold secrets
+	URL string `json:"url,omitempty"` // of a remote server; may hold secrets
 	// Headers are those that are sent there, sorted, as "Name: value", as Env is.
-	Headers []string
+	Headers []string `json:"headers,omitempty"`
 	// Login is what the entry says of the login there, in one line: issuer, client,
 	// scopes and redirect. Empty if it leaves that to the server.
-	Login string
+	Login string `json:"login,omitempty"`
 	// ClientSecret is that of the client, as written.
-	ClientSecret string
+	ClientSecret string `json:"clientSecret,omitempty"`
 
 	// Route says, in one line, how the server is reached if not as usual: through which
 	// proxy, and whose certificates count. Empty if as usual.
-	Route string
+	Route string `json:"route,omitempty"`
 
 	// Identity says, in one line, on whose behalf connections are made and which header
 	// names the user. Empty if all users share one, without an identity of theirs.
-	Identity string
+	Identity string `json:"identity,omitempty"`
 	// Tools says, in one line, which tools of the server are used and under which names.
 	// Empty if all are, under their own.
-	Tools string
+	Tools string `json:"tools,omitempty"`
 
 	// Accepted says, in one line, how many tools of the server count as accepted already,
 	// who accepted them and until when, such as by a ledger that came with the project.
 	// Empty if none do.
-	Accepted string
+	Accepted string `json:"accepted,omitempty"`
 
 	// References say where the entry puts what of this machine, as written, such as
 	// "headers.Authorization: ${env:TOKEN}", see config.Server.References, and of the
 	// files that it reads there a hash of the content.
-	References []string
+	References []string `json:"references,omitempty"`
 
 	// Isolation is how the program is confined, in one line that says it wholly:
 	// kind, image, mounts, network and further arguments. Empty if it is not.
-	Isolation string
+	Isolation string `json:"isolation,omitempty"`
 
 	// Masked is what String shows in the place of a value in Env or Headers that is a
 	// secret itself, by the name of the variable or header.
-	Masked map[string]string
+	Masked map[string]string `json:"masked,omitempty"`
 }
 
 // Fingerprint returns the SHA-256, in lower case hexadecimal, of what the launch
