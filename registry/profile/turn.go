@@ -76,8 +76,8 @@ type Turn struct {
 // is not known, or that there are more tools than it takes.
 func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOptions) (*Turn, error) {
 	o := *cmp.Or(opts, new(TurnOptions))
-	if r == nil {
-		return nil, errors.New("profile: NewTurn: the registry is nil")
+	if ctx == nil || r == nil {
+		return nil, errors.New("profile: NewTurn: the context or the registry is nil")
 	}
 	if o.Finder != nil && o.Finder.Registry() != r {
 		return nil, errors.New("profile: NewTurn: the finder is of another registry")

@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -144,17 +145,18 @@ func TestTurnKeep(t *testing.T) {
 	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.Ollama, &profile.TurnOptions{
 		Keep: func(d *registry.Definition) bool { return d.Name == "tool_1" },
 	}))(t)
-	tools := turn.Set().Tools()
-	assert.Equal(t, len(tools), 1, "tools")
-	assert.Equal(t, tools[0].Name, "tool_1", "the tool")
+	assert.Equal(t, len(turn.Set().Tools()), 1, "tools")
+	assert.Equal(t, turn.Set().Tools()[0].Name, "tool_1", "the tool")
 	// What a model may call is up to the registry, not to what it was told.
 	assert.OK(t, turn.Call(t.Context(), profile.Call{Name: "tool_2"}).Err)
 }
 
 func TestTurnRefused(t *testing.T) {
-	_, finder := many(t, 3)
+	r, finder := many(t, 3)
 	_, err := profile.NewTurn(t.Context(), registry.New(nil), profile.OpenAI, &profile.TurnOptions{Finder: finder})
 	assert.Fails(t, err, "a Finder of another registry")
-	_, err = profile.NewTurn(t.Context(), registry.New(nil), "unknown", nil)
+	_, err = profile.NewTurn(t.Context(), r, "unknown", nil)
 	assert.Contains(t, err.Error(), `unknown provider "unknown"`)
+	_, err = profile.NewTurn(context.Context(nil), r, profile.OpenAI, nil)
+	assert.Contains(t, fmt.Sprint(err), "the context or the registry is nil")
 }
