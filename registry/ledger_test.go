@@ -245,6 +245,7 @@ func TestVerifyInstructions(t *testing.T) {
 	replaceWithInstructions(t, r, "", "Be nice.", tool)
 	now := "Be evil."
 	assert.Equal(t, only(t, registry.Verify(l, registry.Server{Name: "s", Instructions: &now}, []registry.Tool{tool})).Kind, ledger.InstructionsChanged, "kind")
+	assert.Equal(t, len(registry.Verify(l, registry.Server{Name: "new", Instructions: &now}, []registry.Tool{tool})), 2, "of a server that was never seen")
 	assert.Equal(t, len(registry.Verify(l, registry.Server{Name: "s"}, []registry.Tool{tool})), 0, "instructions that are not known")
 }
 

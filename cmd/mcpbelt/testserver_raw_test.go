@@ -35,7 +35,7 @@ func (c *testServer) serveTools(in io.Reader, out io.Writer) int {
 		switch m.Method {
 		case "initialize":
 			declared = m.Params.Capabilities
-			answer["result"] = json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`)
+			answer["result"] = json.RawMessage(fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"},"instructions":%q}`, c.use))
 		case "tools/list":
 			answer["result"] = map[string]any{"tools": listed(tools, declared)}
 		case "tools/call":

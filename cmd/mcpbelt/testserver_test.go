@@ -28,6 +28,7 @@ type testServer struct {
 	status   int           // HTTP status of every answer
 	features bool          // has a tool for each thing that a call can come upon, resources and a prompt
 	news     string        // file whose content is a resource that changes
+	use      string        // the instructions beside those tools
 	tools    string        // file with a list of tools as JSON, in place of all others
 }
 
@@ -48,6 +49,7 @@ func parseTestServer(args []string) (*testServer, error) {
 	f.IntVar(&c.status, "status", 0, "")
 	f.BoolVar(&c.features, "features", false, "")
 	f.StringVar(&c.news, "news", "", "")
+	f.StringVar(&c.use, "use", "", "")
 	f.StringVar(&c.tools, "tools", "", "")
 	return c, f.Parse(args)
 }
@@ -117,8 +119,6 @@ func (c *testServer) server() *mcp.Server {
 	}
 	if c.evil {
 		echo = "Echo \x1b[31mred\x1b]0;title\a \u202eabc\u009b2J\x7f"
-	}
-	if c.evil {
 		s.AddResource(&mcp.Resource{Name: "odd", URI: "docs://odd", Description: "Plain\x1b[31m"}, nil)
 		s.AddPrompt(&mcp.Prompt{Name: "odd", Description: "Ask\u202e"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "say\x1b[2J"}}}}, nil

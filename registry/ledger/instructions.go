@@ -59,9 +59,9 @@ func (s *sighting) observeInstructions(e *ledgerEdit) (durable bool) {
 }
 
 // verifyInstructions returns what a server says of its use otherwise than the ledger, or
-// nil.
+// nil. The ledger of an older version may know a server without them.
 func (srv *ledgerServer) verifyInstructions(s *Server) *Change {
-	if s.Instructions == nil || srv.tools[""] == (marks{}) {
+	if s.Instructions == nil || srv.tools[""] == (marks{}) && (*s.Instructions == "" || len(srv.tools) > 0) {
 		return nil
 	}
 	return srv.judgeTool(Pin, s, instructionsSurface(*s.Instructions))

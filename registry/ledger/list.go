@@ -84,7 +84,7 @@ func (l *Ledger) Quarantines(s Server) bool {
 
 // Verify returns what a server offers otherwise than the ledger says, whatever the
 // mode: tools that are new, changed, rejected or gone, a server that is another one,
-// and instructions that are others than those it knows. It changes nothing. A test
+// and instructions that it did not accept. It changes nothing. A test
 // fails if it returns anything; registry.Verify takes tools.
 func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
 	l, _ = l.At(s.Place)
