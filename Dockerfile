@@ -11,6 +11,8 @@ RUN CGO_ENABLED=0 go install -trimpath -ldflags="-s -w" github.com/mcpbelt/mcpbe
 
 FROM node:22-slim
 COPY --from=build /go/bin/mcpbelt /usr/local/bin/mcpbelt
+# The slim image has no roots of certificates.
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 USER node
 WORKDIR /home/node
 EXPOSE 7411
