@@ -20,6 +20,7 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/zalando/go-keyring"
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
@@ -54,7 +55,7 @@ func TestMain(m *testing.M) {
 		return code
 	}
 	testscript.Main(testRun(run), map[string]func(){
-		"mcpbelt":    func() { os.Exit(root.Main()) },
+		"mcpbelt":    func() { withKeyring(); os.Exit(root.Main()) },
 		"pty":        func() { os.Exit(runAtTerminal(os.Args[1:])) },
 		"signal":     func() { os.Exit(runAndSignal(os.Args[1:])) },
 		"testserver": func() { os.Exit(runTestServer(os.Args[1:])) },
@@ -67,6 +68,8 @@ func TestMain(m *testing.M) {
 //	exits N mcpbelt ARG...     run a command that must end with the status N
 //	httpserver NAME FLAG...    start a server over HTTP that ends with the script, and set
 //	                           the variable NAME to its URL
+//	registry NAME FOLDER       start a server registry, and set the variable NAME to its URL
+//	bundle FILE FOLDER         pack a bundle
 //	json stdout|stderr PATH[=VALUE]...
 //	                           what was written last is one JSON object that has each
 //	                           member, such as servers.0.name, with that value
@@ -117,6 +120,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "httpserver": startHTTPServer, "json": hasMembers,
+			"registry": startRegistry, "bundle": makeBundle,
 		},
 	})
 }
@@ -138,6 +142,14 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("got the exit %d, want %d", got, want)
+	}
+}
+
+// withKeyring gives this process a keyring, which no machine of the tests has, with the secret of a variable.
+func withKeyring() {
+	if name, value, ok := strings.Cut(os.Getenv("MCPBELT_TEST_KEYRING"), "="); ok {
+		keyring.MockInit()
+		_ = keyring.Set("mcpbelt", name, value)
 	}
 }
 

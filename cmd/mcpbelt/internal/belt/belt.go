@@ -24,6 +24,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config/codex"
 	"github.com/mcpbelt/mcpbelt/host/config/goose"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session/keyringstore"
 )
 
 // A Belt is what one run of mcpbelt works on. The flags that all commands have are its
@@ -184,7 +185,7 @@ func Formats() []*config.Format {
 // Reading returns how config files are read. What ${input:ID} stands for is the value of a
 // variable of the environment.
 func (b *Belt) Reading() *config.Options {
-	return &config.Options{Lookup: b.lookup, File: b.mayRead, Formats: Formats(), Input: func(_ context.Context, in config.Input) (config.Secret, error) {
+	return &config.Options{Lookup: b.lookup, File: b.mayRead, Formats: Formats(), Secrets: keyring{keyringstore.Secrets("")}, Input: func(_ context.Context, in config.Input) (config.Secret, error) {
 		name := InputVariable(in.ID)
 		if value, ok := b.Env.Lookup(name); ok {
 			return config.Secret(value), nil
@@ -192,6 +193,18 @@ func (b *Belt) Reading() *config.Options {
 		return "", errors.New("set the environment variable " + name)
 	}}
 }
+
+// A keyring has what ${keyring:name} stands for. What ${input:ID} does is not kept there.
+type keyring struct{ *keyringstore.SecretStore }
+
+func (k keyring) Secret(ctx context.Context, name string) (config.Secret, bool, error) {
+	if strings.HasPrefix(name, "input/") {
+		return "", false, nil
+	}
+	return k.SecretStore.Secret(ctx, name)
+}
+
+func (keyring) SetSecret(context.Context, string, config.Secret) error { return nil }
 
 // InputVariable returns the variable of the environment whose value ${input:ID} stands for.
 func InputVariable(id string) string {

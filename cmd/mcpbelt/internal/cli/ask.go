@@ -3,8 +3,13 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
+
+	"golang.org/x/term"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
@@ -38,20 +43,55 @@ func (o *Out) Confirm(ctx context.Context, question string) (bool, error) {
 // IsYes reports whether an answer is a yes.
 func IsYes(answer string) bool { return answer == "y" || answer == "yes" }
 
-// Ask asks the user at the terminal a question, and returns the answer in lower case. If the context ends
-// first the error is its own; the goroutine that reads then ends with the process.
+// Ask asks the user at the terminal a question, and returns the answer in lower case, which is empty if the input
+// has ended.
 func (o *Out) Ask(ctx context.Context, question string) (string, error) {
+	answer, err := o.AskFor(ctx, question, false)
+	if e, ended := errors.AsType[*Error](err); ended && e.Err == io.EOF {
+		err = nil
+	}
+	return strings.ToLower(answer), err
+}
+
+// AskFor asks the user at the terminal for a text, which does not show while they type it if it is hidden. If the
+// context ends first the error is its own; the goroutine that reads then ends with the process. If the
+// input has ended the user has declined.
+func (o *Out) AskFor(ctx context.Context, question string, hidden bool) (string, error) {
 	fmt.Fprintf(o.env.Stderr, "%s ", plain.Text(question))
-	answers := make(chan string, 1)
+	read := func() (string, error) { return bufio.NewReader(o.env.Stdin).ReadString('\n') }
+	if f, ok := o.env.Stdin.(*os.File); ok && hidden {
+		before, err := term.GetState(int(f.Fd()))
+		if err != nil {
+			return "", err
+		}
+		defer func() {
+			_ = term.Restore(int(f.Fd()), before)
+			fmt.Fprintln(o.env.Stderr)
+		}()
+		read = func() (string, error) {
+			typed, err := term.ReadPassword(int(f.Fd()))
+			return string(typed), err
+		}
+	}
+	type answer struct {
+		line string
+		err  error
+	}
+	answers := make(chan answer, 1)
 	go func() {
-		line, _ := bufio.NewReader(o.env.Stdin).ReadString('\n')
-		answers <- strings.ToLower(strings.TrimSpace(line))
+		line, err := read()
+		if line = strings.TrimSpace(line); line != "" {
+			err = nil
+		} else if err != nil {
+			err = &Error{Exit: Declined, Message: "there was no answer", Err: err}
+		}
+		answers <- answer{line, err}
 	}()
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(o.env.Stderr)
 		return "", ctx.Err()
-	case answer := <-answers:
-		return answer, nil
+	case a := <-answers:
+		return a.line, a.err
 	}
 }

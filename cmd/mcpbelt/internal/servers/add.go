@@ -14,10 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/catalog"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/mask"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // An addition is what the command line of add or set says.
@@ -31,6 +33,10 @@ type addition struct {
 	unset     []string
 
 	trust, lazy, enabled, force bool
+
+	offer   catalog.Offer // of what others offer
+	answers []string
+	yes     bool
 }
 
 func addCommand(b *belt.Belt) *cobra.Command {
@@ -38,6 +44,10 @@ func addCommand(b *belt.Belt) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := a.offered(cmd, b, args)
+			if err != nil {
+				return err
+			}
 			r, _, err := a.record(b, cmd, args, nil)
 			if err != nil {
 				return err
@@ -57,7 +67,10 @@ func addCommand(b *belt.Belt) *cobra.Command {
 			store := openStore(b, file, scope, "")
 			_, err = record.Add(cmd.Context(), store, r)
 			if a.force && errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
-				_, _, err = record.Update(cmd.Context(), store, r.Name, &record.Patch{Keys: allKeys(), Values: *r})
+				var old record.Stored
+				if old, err = record.Find(cmd.Context(), store, r.Name); err == nil {
+					_, err = store.Save(cmd.Context(), old.Record.Name, r, old.Revision)
+				}
 			}
 			if err = explain(r.Name, err); errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
 				err.(*cli.Error).Cure += ", or add it with --force"
@@ -74,8 +87,78 @@ func addCommand(b *belt.Belt) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&a.scope, "scope", "s", "user", "whose file: local (the user's, for this folder), project, rc or user")
 	f.BoolVar(&a.force, "force", false, "put it in the place of a server of that name")
+	f.StringVar(&a.offer.Registry, "registry", "", "the `URL` of the server registry (default: MCPBELT_REGISTRY, or the official one)")
+	f.StringVar(&a.offer.Kind, "use", "", "of a server in a registry: take its npm, pypi, oci, nuget or mcpb package, or its remote")
+	f.StringArrayVar(&a.answers, "answer", nil, "answer what would be asked, `NAME=value`; can be repeated")
+	f.BoolVar(&a.yes, "yes", false, "add what a registry or a bundle has without asking")
 	cli.FixedFlag(cmd, "scope", "local", "project", "rc", "user")
+	cli.FixedFlag(cmd, "use", "npm", "pypi", "oci", "nuget", "mcpb", "remote")
 	a.addFlags(cmd)
+	return cmd
+}
+
+// offered returns the arguments with the entry of what is offered in a registry or bundle, if the last one names that.
+// The user has seen what it starts by then, and agreed.
+func (a *addition) offered(cmd *cobra.Command, b *belt.Belt, args []string) ([]string, error) {
+	if len(args) == 0 || len(args) > 2 || cmd.ArgsLenAtDash() >= 0 || a.command != "" || !catalog.Is(args[len(args)-1]) {
+		return args, nil
+	}
+	o := &a.offer
+	o.Belt, o.Registry = b, cmp.Or(o.Registry, b.Env.Var("MCPBELT_REGISTRY"))
+	if len(args) == 2 {
+		o.Name = args[0]
+	}
+	var err error
+	for separator, texts := range map[string][]string{"=": append(a.answers, a.env...), ":": a.headers} {
+		if o.Answers, err = belt.Pairs(o.Answers, texts, separator); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.Read(cmd.Context(), args[len(args)-1]); err != nil {
+		return nil, err
+	}
+	s, err := config.ParseEntry(cmd.Context(), o.Name, o.Entry, b.Reading())
+	if err != nil {
+		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: o.Name + " cannot be added: " + plain.Line(err.Error())}
+	}
+	b.Out.Printf("%s\n", s.Launch())
+	if err := b.Out.Agree(cmd.Context(), a.yes, "Add "+o.Name+"?", "added"); err != nil {
+		return nil, err
+	}
+	return []string{o.Name, string(o.Entry)}, o.Keep(cmd.Context())
+}
+
+func findCommand(b *belt.Belt) *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use: "find",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.UsageError("find needs words to look for")
+			}
+			r, err := catalog.Open(cmp.Or(address, b.Env.Var("MCPBELT_REGISTRY")))
+			if err != nil {
+				return err
+			}
+			found, err := r.Find(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			type row struct {
+				Name        string   `json:"name"`
+				Version     string   `json:"version"`
+				Kinds       []string `json:"kinds"`
+				Description string   `json:"description"`
+			}
+			t, rows := &cli.Table{Headings: []string{"NAME", "VERSION", "AS", "DESCRIPTION"}, Empty: "There is no such server."}, []row{}
+			for _, s := range found {
+				rows = append(rows, row{s.Name, s.Version, s.Kinds(), s.Description})
+				t.Add(s.Name, s.Version, strings.Join(s.Kinds(), ", "), s.Description)
+			}
+			return b.Out.Found(t, map[string][]row{"servers": rows})
+		},
+	}
+	cmd.Flags().StringVar(&address, "registry", "", "the `URL` of the server registry (default: MCPBELT_REGISTRY, or the official one)")
 	return cmd
 }
 

@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+const (
+	maxBundle   = 128 << 20 // bytes of a bundle
+	maxUnpacked = 1 << 30   // bytes of its files
+	maxFiles    = 50_000
+	maxManifest = 1 << 20 // bytes
+)
+
+func isBundle(arg string) bool { return strings.HasSuffix(strings.ToLower(arg), ".mcpb") }
+
+// A manifest is what is read of the manifest.json of a bundle.
+type manifest struct {
+	Name, Version, Description string
+	Server                     struct {
+		Type   string
+		Entry  string `json:"entry_point"`
+		Config struct {
+			launch
+			Overrides map[string]json.RawMessage `json:"platform_overrides"` // parts of a launch
+		} `json:"mcp_config"`
+	}
+	Compatibility struct{ Platforms []string }
+	Options       map[string]struct {
+		Type, Title, Description      string
+		Required, Multiple, Sensitive bool
+		Default                       json.RawMessage // a text, a number, true or false, or several texts
+	} `json:"user_config"`
+}
+
+type launch struct {
+	Command string
+	Args    []string
+	Env     map[string]string
+}
+
+// bundleFile returns the entry of the bundle in a file.
+func (o *Offer) bundleFile(ctx context.Context, path string) map[string]any {
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxBundle) {
+		err = errors.New("it is no file of at most 128 MiB")
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return o.fail(unusable(path, err.Error()))
+	}
+	return o.bundle(ctx, data, fmt.Sprintf("%x", sha256.Sum256(data)))
+}
+
+// bundle returns the entry of a bundle that has to have a hash.
+func (o *Offer) bundle(ctx context.Context, data []byte, hash string) map[string]any {
+	m, files, err := open(data, hash)
+	if err == nil && o.Belt.Env.StateDir == "" {
+		err = errors.New("there is no state folder to unpack it in: set HOME or XDG_STATE_HOME")
+	}
+	if err != nil {
+		return o.fail(unusable("the bundle", err.Error()))
+	}
+	folder := filepath.Join(o.Belt.Env.StateDir, "bundles", hash)
+	o.Belt.Out.Printf("%s %s, a bundle with the SHA-256 %s\n%s\n", m.Name, m.Version, hash, plain.Line(m.Description))
+	o.Name = cmp.Or(o.Name, m.Name)
+	o.from["bundle"], o.from["version"], o.from["sha256"] = m.Name, m.Version, hash
+	run := m.Server.Config.launch
+	program := filepath.FromSlash(strings.TrimPrefix(run.Command, "${__dirname}/"))
+	if slices.ContainsFunc(files.File, func(f *zip.File) bool { return filepath.FromSlash(f.Name) == program }) {
+		run.Command = "${__dirname}${/}" + program
+	}
+	expand := func(text string) []string {
+		return fill(text, dollars, func(name string) ([]string, bool) { return o.replaced(ctx, m, folder, name) })
+	}
+	args, env := []string{}, map[string]string{}
+	for _, text := range run.Args {
+		args = append(args, expand(text)...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(run.Env)) {
+		if values := expand(run.Env[name]); len(values) > 0 {
+			env[name] = strings.Join(values, ",")
+		}
+	}
+	o.keep = append(o.keep, func(context.Context) error { return unpack(files, folder, program) })
+	return map[string]any{"command": strings.Join(expand(run.Command), ""), "args": args, "env": env, "cwd": folder}
+}
+
+// open returns what is in a bundle that has to have a hash: files within its folder, which unpack to no more than they say.
+func open(data []byte, hash string) (*manifest, *zip.Reader, error) {
+	if is := fmt.Sprintf("%x", sha256.Sum256(data)); is != hash {
+		return nil, nil, fmt.Errorf("its SHA-256 is %s, and has to be %q", is, hash)
+	}
+	files, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, nil, err
+	}
+	left := uint64(maxUnpacked)
+	for _, f := range files.File {
+		local, kind := filepath.IsLocal(filepath.FromSlash(f.Name)) && !strings.Contains(f.Name, `\`), f.Mode().Type()
+		if !local || kind != 0 && kind != fs.ModeDir || f.UncompressedSize64 > left || len(files.File) > maxFiles || f.Name == "manifest.json" && f.UncompressedSize64 > maxManifest {
+			return nil, nil, fmt.Errorf("%s leads out of it, is no file, or is too much: it may have 50,000 files of 1 GiB in all", f.Name)
+		}
+		left -= f.UncompressedSize64
+	}
+	m, system := &manifest{}, cmp.Or(map[string]string{"windows": "win32"}[runtime.GOOS], runtime.GOOS)
+	text, err := fs.ReadFile(files, "manifest.json")
+	if err == nil {
+		err = json.Unmarshal(text, m)
+	}
+	run := &m.Server.Config.launch
+	if m.Server.Type == "uv" && run.Command == "" {
+		*run = launch{Command: "uv", Args: []string{"run", "--directory", "${__dirname}", m.Server.Entry}}
+	}
+	if over := m.Server.Config.Overrides[system]; err == nil && over != nil {
+		err = json.Unmarshal(over, run)
+	}
+	if p := m.Compatibility.Platforms; err == nil && (m.Name == "" || run.Command == "" || len(p) > 0 && !slices.Contains(p, system)) {
+		err = fmt.Errorf("its manifest.json has no name, no command, or is for %q alone", p)
+	}
+	return m, files, err
+}
+
+// replaced returns what a variable of a manifest stands for.
+func (o *Offer) replaced(ctx context.Context, m *manifest, folder, name string) (values []string, known bool) {
+	home := cmp.Or(o.Belt.Env.Var("HOME"), o.Belt.Env.Var("USERPROFILE"))
+	if value, ok := map[string]string{
+		"__dirname": folder, "HOME": home, "DESKTOP": home + "/Desktop", "DOCUMENTS": home + "/Documents", "DOWNLOADS": home + "/Downloads",
+		"pathSeparator": "/", "/": "/",
+	}[name]; ok {
+		return []string{escape(filepath.FromSlash(value))}, true
+	}
+	key, _ := strings.CutPrefix(name, "user_config.")
+	c, known := m.Options[key]
+	if !known || key == name {
+		return nil, false
+	}
+	in := input{Description: c.Title + ": " + c.Description, IsRequired: c.Required, IsSecret: c.Sensitive, IsRepeated: c.Multiple}
+	var several []string
+	var one any
+	if json.Unmarshal(c.Default, &several) == nil {
+		in.Default = strings.Join(several, ",")
+	} else if json.Unmarshal(c.Default, &one) == nil {
+		in.Default = fmt.Sprint(one)
+	}
+	in.Default = strings.ReplaceAll(in.Default, "${HOME}", home)
+	return o.ask(ctx, in, key), true
+}
+
+// unpack writes the files of a bundle into a folder, which is there as a whole or not at all.
+func unpack(files *zip.Reader, folder, program string) error {
+	if _, err := os.Stat(folder); err == nil {
+		return nil // it is called by the hash of the bundle
+	}
+	temp := folder + ".new"
+	err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o700))
+	if err == nil {
+		err = os.CopyFS(temp, files)
+	}
+	if _, missing := os.Stat(filepath.Join(temp, program)); err == nil && missing == nil {
+		err = os.Chmod(filepath.Join(temp, program), 0o700)
+	}
+	if err == nil {
+		err = os.Rename(temp, folder)
+	}
+	return err
+}
