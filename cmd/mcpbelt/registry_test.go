@@ -37,7 +37,9 @@ func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	find := func(fits func(name, version string) bool) (found []json.RawMessage) {
 		for _, data := range servers {
-			var s struct{ Server struct{ Name, Version string } }
+			var s struct {
+				Server struct{ Name, Version string }
+			}
 			ts.Check(json.Unmarshal(data, &s))
 			if fits(s.Server.Name, s.Server.Version) {
 				found = append(found, data)
