@@ -45,7 +45,7 @@ func loadAsking(t *testing.T, scope Scope, opts Options) (byName map[string]*Ser
 func TestReferences(t *testing.T) {
 	servers, _ := loadAsking(t, ScopeProject, Options{Secrets: NewSecrets()})
 	for name, want := range map[string][]string{
-		"all": {"command: ${A}", "args[1]: ${input:i}", "args[2]: ${file:f}", "envFile: e", "env.K: ${keyring:k}", "env.D: ${NONE:-****}"},
+		"all": {"command: ${A}", "args[1]: ${input:i}", "args[2]: ${file:f}", "envFile: e", "env.K: ${keyring:k}", "env.D: ${NONE}"},
 		"web": {"url: ${A}", "url: ${input:i}", "headers.X: ${keyring:k}"},
 	} {
 		assert.Equal(t, fmt.Sprintf("%q", servers[name].references), fmt.Sprintf("%q", want), "%s", name)

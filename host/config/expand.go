@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
-	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 const (
@@ -242,7 +241,7 @@ func asWritten(reference string) string {
 	if !ok || asksUser(reference) || strings.HasPrefix(reference, "${file:") {
 		return reference
 	}
-	return name + ":-" + mask.Stars + "}"
+	return name + "}"
 }
 
 // braced returns the value of ${inner}.

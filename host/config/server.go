@@ -130,7 +130,7 @@ type Server struct {
 	fingerprint string // see Fingerprint
 	// references are those of the entry as written, in the order of their keys, such as
 	// "headers.Authorization: ${env:TOKEN}": what of this machine, and of the user's secrets, the
-	// server gets to see. The default in ${VAR:-default} is masked.
+	// server gets to see. The default in ${VAR:-default} is left out.
 	references []string
 	templates  map[string]string // by key and name, or by value, where that has references: see written
 	secrets    []string          // see Secrets
