@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -56,7 +57,7 @@ func examineOne(ctx context.Context, h *host.Host, s *config.Server) (*doctor.Te
 		report.Error = "it was not ready within --timeout"
 	}
 	for i, hint := range report.Hints {
-		text := hint.Text
+		text := strings.Replace(hint.Text, " of this program: "+os.Getenv("PATH")+".", ".", 1) // which the user can look at
 		switch hint.Code {
 		case "launch_not_allowed":
 			text = "The entry comes from a file of a project, or was added by a client of serve. Nothing of it is started before you have looked at the exact command: mcpbelt allow " + s.Name
