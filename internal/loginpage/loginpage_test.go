@@ -39,6 +39,15 @@ func TestWrite(t *testing.T) {
 	assert.Equal(t, w.Code, http.StatusGone, "status")
 }
 
+// A form may be sent to its own page, and to no other.
+func TestWriteForms(t *testing.T) {
+	w := httptest.NewRecorder()
+	assert.OK(t, loginpage.WriteForms(w, "<form>"))
+	assert.Equal(t, w.Body.String(), "<form>")
+	assert.Contains(t, w.Header().Get("Content-Security-Policy"), "; form-action 'self';")
+	assert.Equal(t, w.Header().Get("Referrer-Policy"), "same-origin")
+}
+
 // A value is not looked at again: what stands in one is no name.
 func TestFill(t *testing.T) {
 	got := loginpage.Fill(`<a href="{url}">{host}</a>{other}`, "url", `https://as.example/?a=1&b="{host}"`, "host", "<as>")

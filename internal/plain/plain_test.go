@@ -15,6 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\nb\x1b[2J":            "a b<U+001B>[2J",
+		"\xff\ufffd":             "<FF>\ufffd",
 		strings.Repeat("ä", 500): strings.Repeat("ä", 500),
 		strings.Repeat("ä", 501): strings.Repeat("ä", 500) + "... (1 more characters)",
 	} {

@@ -29,8 +29,8 @@ type Watch struct {
 	ready func()          // called on a goroutine of its own, not again before again
 }
 
-// WatchReadable calls ready when f can be read, or is at its end; and after each call of
-// again, again. It returns nil if the system cannot do that. Unwatch must follow.
+// WatchReadable calls ready when f can be read, or is at its end; after that, once for
+// each call of Again. It returns nil if the system cannot do that. End must follow.
 func WatchReadable(f *os.File, ready func()) *Watch {
 	raw, err := f.SyscallConn()
 	if err != nil {

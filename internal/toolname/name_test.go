@@ -2,6 +2,7 @@ package toolname
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -38,5 +39,30 @@ func TestSplits(t *testing.T) {
 			got = append(got, server+"|"+tool)
 		}
 		assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want), "%q", name)
+	}
+}
+
+func TestWithoutMCP(t *testing.T) {
+	for name, want := range map[string]string{
+		"mcp__git__fetch": "gitfetch [git|fetch]", "functions.fetch": "fetch []", "defaultApi:git_fetch": "gitfetch [git|fetch]",
+		"default_api_fetch": "fetch []", "mcp": " []", "git_mcp_fetch": " []", "fetch": " []",
+	} {
+		var splits []string
+		rest := Fold(name).WithoutMCP()
+		for server, tool := range rest.Splits() {
+			splits = append(splits, server+"|"+tool)
+		}
+		assert.Equal(t, fmt.Sprint(rest.Folded, " ", splits), want, "of %q is left", name)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, want := range map[string]string{
+		"aZ0_-.": "<nil>", strings.Repeat("a", 128): "<nil>", "": "has 0 characters, want 1 to 128",
+		strings.Repeat("a", 129): "has 129 characters, want 1 to 128",
+		"a b":                    "contains ' ', allowed are letters, digits, '_', '-' and '.'",
+		"ä":                      "contains 'ä', allowed are letters, digits, '_', '-' and '.'",
+	} {
+		assert.Equal(t, fmt.Sprint(Check(name)), want, "%q", name)
 	}
 }

@@ -3,7 +3,6 @@ package clients
 import (
 	_ "embed" // the rows
 	"encoding/json"
-	"fmt"
 	"strings"
 )
 
@@ -40,10 +39,8 @@ type Rows []Client
 // Read returns the rows of the data file, which is part of the program.
 func Read() (Rows, error) {
 	var rows Rows
-	if err := json.Unmarshal(data, &rows); err != nil {
-		return nil, fmt.Errorf("clients: reading clients.json: %w", err)
-	}
-	return rows, nil
+	err := json.Unmarshal(data, &rows)
+	return rows, err
 }
 
 // Find returns the first row that is for a client of that name, or the zero Client. The case of

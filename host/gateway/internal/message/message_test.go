@@ -21,14 +21,17 @@ func TestResponse(t *testing.T) {
 	}{
 		{`7`, "{\"a\":\r\n1}", nil, `{"jsonrpc":"2.0","id":7,"result":{"a":  1}}`},
 		{`"x"`, ``, busy, `{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"2 are too many"}}`},
+		{``, ``, message.InvalidParams("no"), `{"jsonrpc":"2.0","error":{"code":-32602,"message":"no"}}`},
 	} {
 		var id json.RawMessage
 		if c.id != "" {
 			id = json.RawMessage(c.id)
 		}
-		m := message.Response(id, json.RawMessage(c.result), c.err)
+		m := message.WithoutNullID(message.Response(id, json.RawMessage(c.result), c.err), id)
 		assert.Equal(t, string(m.AppendTo(nil)), c.want)
 	}
+	m := message.Whole(message.Notification("a", nil, "7"))
+	assert.Equal(t, string(m.AppendTo(nil)), `{"jsonrpc":"2.0","id":"7","method":"a"}`)
 }
 
 // The other values of an object keep their bytes.

@@ -1,0 +1,14 @@
+package jsonc
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+)
+
+func TestPathOf(t *testing.T) {
+	long := strings.Repeat("a", 79)
+	got := PathOf([]string{"a-1", "", "b c", long + "ä"}).Index(2)
+	assert.Equal(t, string(got), `a-1.""."b c"."`+long+`…"[2]`)
+}
