@@ -167,6 +167,8 @@ func TestFileErrors(t *testing.T) {
 	assert.Contains(t, fmt.Sprint(err), dir, "a folder")
 	path := filepath.Join(dir, "a.jsonl")
 	f := openFile(t, path, 0)
+	_, err = activity.OpenFile(filepath.Join(path, "x"))
+	assert.Contains(t, fmt.Sprint(err), path, "a folder that is a file")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.Is(t, f.Write(ctx, []activity.Event{numbered(1)}), context.Canceled, "Write")
@@ -181,6 +183,9 @@ func TestFileErrors(t *testing.T) {
 	assert.OK(t, os.Remove(path))
 	put(t, f, numbered(2))
 	assert.Equal(t, read(t, path, nil), "2", "read")
+	assert.OK(t, os.Remove(path))
+	assert.OK(t, os.Mkdir(path, 0o700))
+	assert.Contains(t, fmt.Sprint(f.Write(t.Context(), []activity.Event{numbered(3)})), path, "a folder in its place")
 }
 
 // What is no file is not written to: it may never return.

@@ -12,3 +12,6 @@ func (c *Content) Limits(timeout time.Duration, items int) *Content {
 	}
 	return c
 }
+
+// ExpandsTo is for tests.
+var ExpandsTo = expandsTo

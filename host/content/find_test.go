@@ -1,8 +1,10 @@
-package content
+package content_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
@@ -30,6 +32,16 @@ func TestExpandsTo(t *testing.T) {
 		{"a://{", "a://1", true},
 		{"", "", true},
 	} {
-		assert.Equal(t, expandsTo(c.template, c.uri), c.want, "%q to %q", c.template, c.uri)
+		assert.Equal(t, content.ExpandsTo(c.template, c.uri), c.want, "%q to %q", c.template, c.uri)
+	}
+}
+
+// A URI of a result leads to each server that lists it or has a template of it, also as a parser writes it.
+func TestFindResource(t *testing.T) {
+	c := content.New(openContents(t, contents{"a": with(resource("x:1"), template("x:{n}")), "b": with(resource("x:é"), template("y:{n}"))}, nil, "a", "b"))
+	for uri, want := range map[string]string{
+		"x:1": "mcpbelt:a/x:1", "x:2": "mcpbelt:a/x:2", "y:2": "mcpbelt:b/y:2", "mcpbelt:b/x:%C3%A9": "mcpbelt:b/x:é", "z:1": "", "x:é": "mcpbelt:b/x:é mcpbelt:a/x:é",
+	} {
+		assert.Equal(t, strings.Join(c.FindResource(watchdog(t), uri, nil), " "), want, "%s", uri)
 	}
 }

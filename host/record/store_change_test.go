@@ -95,3 +95,18 @@ func TestLongestNameCanBeUsed(t *testing.T) {
 	c := assert.Value(record.Read(t.Context(), record.NewMemoryStore(r), nil))(t)
 	assert.OK(t, c.Servers[0].Err)
 }
+
+// What was removed comes back, unless another has its name by now.
+func TestRestoreRecord(t *testing.T) {
+	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"})
+	removed := assert.Value(record.Remove(t.Context(), s, "a_b"))(t)
+	other := assert.Value(record.Add(t.Context(), s, &record.Record{Name: "a.b", Command: "y"}))(t)
+	_, err := record.Restore(t.Context(), s, removed.ID)
+	assert.Equal(t, codes(err), "name_taken name")
+	assert.Value(record.Remove(t.Context(), s, other.ID))(t)
+	assert.Equal(t, assert.Value(record.Restore(t.Context(), s, removed.ID))(t).Record.Command, "x")
+	_, err = record.Restore(t.Context(), s, removed.ID)
+	assert.Equal(t, codes(err), "not_found")
+	_, err = record.Restore(t.Context(), nil, removed.ID)
+	assert.Fails(t, err, "of no store")
+}

@@ -70,6 +70,7 @@ func TestSpellings(t *testing.T) {
 	for _, row := range spellings {
 		for _, text := range row {
 			assert.Equal(t, canonical(t, text), row[0], "%s became", text)
+			assert.True(t, Same([]byte(text), []byte(row[0])) && !Same([]byte(text), []byte(`[7]`)), "%s is the same", text)
 		}
 		assert.False(t, seen[row[0]], "%s is twice in the table", row[0])
 		seen[row[0]] = true
@@ -93,6 +94,7 @@ func TestHashesStay(t *testing.T) {
 }
 
 func TestNotCanonical(t *testing.T) {
+	assert.True(t, Same([]byte(`{`), []byte(`{`)) && !Same([]byte(`{`), []byte(`{ `)), "what is no JSON is the same")
 	for _, text := range []string{``, `{`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `01`, `1.`, `"`, "\"\xff\"", "\"\n\"", `[1]]`,
 		strings.Repeat("[", 200) + strings.Repeat("]", 200)} {
 		out, err := Append([]byte("before"), []byte(text))

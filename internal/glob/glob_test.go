@@ -58,7 +58,7 @@ func TestMatch(t *testing.T) {
 func TestCompileErrors(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"[": "a [ that is not closed", "a[b": "a [ that is not closed", "[!": "a [ that is not closed",
-		"[a-": "a [ that is not closed", `[a\`: "ends in a backslash", "[]": "a class of no characters",
+		"[a-": "a [ that is not closed", `[a-\`: "ends in a backslash", `[a\`: "ends in a backslash", "[]": "a class of no characters",
 		"[!]": "a class of no characters", "[]a]": "a class of no characters", "[z-a]": "the wrong way round",
 		"[!\x00-\U0010ffff]": "no character is in", "]": "without the bracket", "a}": "without the bracket",
 		"{": "a { that is not closed", "{a": "a { that is not closed", "{a,": "a { that is not closed",

@@ -34,7 +34,9 @@ func TestScanRefuses(t *testing.T) {
 		"large duplicate":  `{` + strings.Join(many, ",") + `,"k3":0}`, "trailing": `{"id":1} {}`,
 		"bad UTF-8": "{\"id\":\"\xff\"}",
 		"deep":      strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
-		"array":     `[]`, "leading zero": `{"id":01}`, "method number": `{"method":5}`,
+		"no digits": `{"id":-}`, "no fraction": `{"id":1.}`, "no exponent": `{"id":1E+}`, "no colon": `{"id" 1}`, "no comma": `[1 2]`,
+		"open": `{"id":"`, "deep objects": strings.Repeat(`{"a":`, MaxDepth+1) + "1" + strings.Repeat("}", MaxDepth+1),
+		"array": `[]`, "leading zero": `{"id":01}`, "method number": `{"method":5}`,
 		"control character": "{\"id\":\"\n\"}", "cut": `{"id":1,"result":{"a":`, "comment": `{"id":1 /* */}`,
 		"first half": `{"a":"\ud83d"}`, "first half, text": `{"a":"x\uD83Dx"}`,
 		"first half, other": `{"a":"\ud83d\u0041"}`, "first half, line": `{"a":"\ud83d\n"}`,
@@ -55,6 +57,18 @@ func TestScanTakesPairs(t *testing.T) {
 	for _, text := range []string{`\ud83d\ude00`, `\uD800\uDC00`, `\udbff\udfff`, `x\ud83d\ude00\ud83d\ude00y`, `\ud7ff`, `\ue000`, `\uFFFD`, `\\ud83d`} {
 		assert.OK(t, Valid([]byte(`{"`+text+`":"`+text+`"}`)), "%s", text)
 	}
+}
+
+func TestValidHalves(t *testing.T) {
+	for in, ok := range map[string]bool{`["\ud83d",-1.5e+3,true,false]`: true, `"\udc00x"`: true, "\"\xff\"": false, `[`: false} {
+		assert.Equal(t, ValidHalves([]byte(in)) == nil, ok, "%s", in)
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	text := []byte("{\"a\":\r\n[1,\n\n2]}")
+	OneLine(text)
+	assert.Equal(t, string(text), `{"a":  [1,  2]}`)
 }
 
 // Texts are looked at eight bytes at a time: what is forbidden must be found

@@ -19,7 +19,7 @@ func TestVerdict(t *testing.T) {
 	for verdict, want := range map[approval.Verdict]string{
 		zero.Verdict: "deny", approval.Ask: "ask", approval.Allow: "allow", approval.AllowForConversation: "allow_for_conversation", 9: "Verdict(9)",
 	} {
-		assert.Equal(t, verdict.String(), want)
+		assert.Equal(t, string(assert.Value(verdict.MarshalText())(t)), want)
 	}
 }
 
