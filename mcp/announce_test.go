@@ -37,10 +37,10 @@ func TestListsKeepTheirDistanceInAStorm(t *testing.T) {
 				}
 			}
 			synctest.Wait() // a list may be under way
-			wantBetween(t, len(asked), 5, math.MaxInt, "asked")
+			assert.Between(t, len(asked), 5, math.MaxInt, "asked")
 			assert.True(t, asked[0].Equal(began), "the first list is asked for at once, not after %v", asked[0].Sub(began))
 			for i, at := range asked[1:] {
-				wantBetween(t, at.Sub(answered[i]), distance, math.MaxInt, "list %d: after the answer before", i+2)
+				assert.Between(t, at.Sub(answered[i]), distance, math.MaxInt, "list %d: after the answer before", i+2)
 			}
 			pass(slow)
 		})
@@ -84,7 +84,7 @@ func TestAnnouncementsAreGathered(t *testing.T) {
 			server.Notify("notifications/tools/list_changed", `{}`)
 		}
 		synctest.Wait()
-		wantBetween(t, c.State().ToolsVersion-before, 2, uint64(storm/every)+1)
+		assert.Between(t, c.State().ToolsVersion-before, 2, uint64(storm/every)+1)
 		pass(every)
 		assert.Value(c.Tools(t.Context()))(t)
 		before = c.State().ToolsVersion

@@ -249,7 +249,7 @@ func TestProgress(t *testing.T) {
 			c.Result(`{}`)
 		}})), nil)
 		assert.Value(c.CallTool(t.Context(), "x", nil, progressInto(&got)))(t)
-		wantList(t, got, want)
+		assert.List(t, got, want)
 	})
 }
 
@@ -268,7 +268,7 @@ func TestProgressOfEach(t *testing.T) {
 			calls.Go(func() {
 				var got []float64
 				assert.Is(t, errOf(c.CallTool(t.Context(), tool, nil, progressInto(&got))), nil, "%s", tool)
-				wantList(t, got, []float64{want}, "%s", tool)
+				assert.List(t, got, []float64{want}, "%s", tool)
 			})
 		}
 		calls.Wait()
@@ -315,7 +315,7 @@ func TestProgressIsTold(t *testing.T) {
 	}})
 	var told []float64
 	assert.Value(newClient(t, server, nil).CallTool(t.Context(), "x", nil, progressInto(&told)))(t)
-	wantList(t, told, []float64{1})
+	assert.List(t, told, []float64{1})
 
 	// The handler of a bare client returns after the call.
 	returned := make(chan struct{})

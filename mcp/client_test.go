@@ -109,7 +109,7 @@ func TestCallWakesWaiting(t *testing.T) {
 		server.Down(nil)
 		start := time.Now()
 		ready(t, c)
-		wantBetween(t, time.Since(start), 0, time.Nanosecond, "time")
+		assert.Between(t, time.Since(start), 0, time.Nanosecond, "time")
 	})
 }
 
@@ -119,14 +119,14 @@ func TestBackoff(t *testing.T) {
 		longest := time.Duration(0)
 		for failures := 1; failures < 25; failures++ {
 			wait := time.Until(wantPhase(t, c, mcp.Waiting).RetryAt)
-			wantBetween(t, wait, 250*time.Millisecond, min(500*time.Millisecond<<(failures-1), time.Minute), "wait")
+			assert.Between(t, wait, 250*time.Millisecond, min(500*time.Millisecond<<(failures-1), time.Minute), "wait")
 			longest = max(longest, wait)
 			pass(wait - time.Nanosecond)
 			assert.Equal(t, server.Connections(), failures, "attempts before the time of the next")
 			pass(time.Nanosecond)
 			assert.Equal(t, server.Connections(), failures+1, "attempts at the time of the next")
 		}
-		wantBetween(t, longest, 10*time.Second, time.Minute, "longest")
+		assert.Between(t, longest, 10*time.Second, time.Minute, "longest")
 	})
 }
 
@@ -293,7 +293,7 @@ func TestWatch(t *testing.T) {
 			synctest.Wait()
 			next <- struct{}{}
 			synctest.Wait()
-			wantList(t, seen, want)
+			assert.List(t, seen, want)
 		}
 		// The consumer holds each state until the next step, and so does not
 		// see what lies between.
@@ -380,8 +380,8 @@ func TestShortConnectionsAreSpacedOut(t *testing.T) {
 			assert.OK(t, c.Close())
 			synctest.Wait()
 			t.Logf("%d connections and %d lists in an hour", server.Connections(), len(server.Received("tools/list")))
-			wantBetween(t, server.Connections(), bound[0], bound[1], "connections in an hour")
-			wantBetween(t, len(server.Received("tools/list")), 1, 2*bound[1], "lists in an hour")
+			assert.Between(t, server.Connections(), bound[0], bound[1], "connections in an hour")
+			assert.Between(t, len(server.Received("tools/list")), 1, 2*bound[1], "lists in an hour")
 		})
 	}
 }

@@ -41,7 +41,7 @@ func TestComplete(t *testing.T) {
 			Context:  &mcp.CompleteContext{Arguments: map[string]string{"owner": "ann"}},
 		}, nil))(t)
 		got := res.Completion
-		wantList(t, got.Values, []string{"a", "b"})
+		assert.List(t, got.Values, []string{"a", "b"})
 		assert.Equal(t, [...]any{got.Total, got.HasMore, res.Meta["k"]}, [...]any{9007199254740993, true, json.Number("1")})
 		params := string(server.Received("completion/complete")[0].Params)
 		const want = `"ref":{"type":"ref/resource","uri":"file:///{path}"},"argument":{"name":"path","value":"a\""},"context":{"arguments":{"owner":"ann"}}}`

@@ -259,7 +259,7 @@ func TestProcessKilled(t *testing.T) {
 	ctx := within(t, time.Minute)
 	for s := range c.Watch(ctx) {
 		if s.Phase == mcp.Ready && s.Connections == 2 {
-			wantBetween(t, s.PID, 1, math.MaxInt, "the second process")
+			assert.Between(t, s.PID, 1, math.MaxInt, "the second process")
 			wantOther(t, s.PID, first.PID, "the second process")
 			break
 		}

@@ -158,8 +158,8 @@ func TestURLElicitationRequired(t *testing.T) {
 			})
 			start := time.Now()
 			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done", "result")
-			wantBetween(t, time.Since(start), 2*time.Minute, 5*time.Minute, "time")
-			wantList(t, asked, []string{"https://a.example/1", "https://a.example/2"})
+			assert.Between(t, time.Since(start), 2*time.Minute, 5*time.Minute, "time")
+			assert.List(t, asked, []string{"https://a.example/1", "https://a.example/2"})
 			wantCount(t, server, "tools/call", 2)
 		})
 	}

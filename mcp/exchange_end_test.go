@@ -78,7 +78,7 @@ func TestEveryWaitEnds(t *testing.T) {
 				want = mcp.Answered // without an error: the next connection is told
 			}
 			assert.Equal(t, mcp.OutcomeOf(use(t.Context(), c)), want, "%s, dead: outcome", method)
-			wantBetween(t, len(server.Received(method)), 1, 6, "%s, dead: messages", method)
+			assert.Between(t, len(server.Received(method)), 1, 6, "%s, dead: messages", method)
 			_ = c.Close()
 		}
 	})

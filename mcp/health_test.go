@@ -38,7 +38,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 		}
 		server, c := withReady(t, mcptest.NewServer(t, script), nil)
 		silent := assert.As[*mcp.UnresponsiveError](t, whyNotReady(t, c))
-		wantBetween(t, silent.For, 3*time.Minute, 5*time.Minute, "silence")
+		assert.Between(t, silent.For, 3*time.Minute, 5*time.Minute, "silence")
 		ready(t, c)
 		assert.Equal(t, server.Connections(), 2, "connections")
 	})
@@ -59,7 +59,7 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 		assert.Equal(t, server.Connections(), 1)
 		wantCount(t, server, "ping", 0)
 		pass(10 * time.Minute)
-		wantBetween(t, server.Connections(), 2, math.MaxInt, "connections")
+		assert.Between(t, server.Connections(), 2, math.MaxInt, "connections")
 	})
 }
 
@@ -90,7 +90,7 @@ func TestWorkingServerIsLeftAlone(t *testing.T) {
 		pass(10 * time.Minute)
 		assert.Equal(t, server.Connections(), 1, "connections while it works")
 		pass(10 * time.Minute)
-		wantBetween(t, server.Connections(), 2, 9, "connections afterwards")
+		assert.Between(t, server.Connections(), 2, 9, "connections afterwards")
 	})
 }
 
@@ -120,7 +120,7 @@ func TestPings(t *testing.T) {
 				}
 				pass(30 * time.Second)
 			}
-			wantBetween(t, len(server.Received("ping")), test.pings*9/10, test.pings, "ping")
+			assert.Between(t, len(server.Received("ping")), test.pings*9/10, test.pings, "ping")
 			assert.Equal(t, server.Connections(), 1, "connections")
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -324,14 +323,6 @@ func wantLen[T any](t testing.TB, list []T, want int, what ...any) {
 	}
 }
 
-// wantList checks the elements of a list.
-func wantList[T comparable](t testing.TB, got, want []T, what ...any) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		assert.Equal(t, fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want), what...)
-	}
-}
-
 func wantCount(t testing.TB, s *mcptest.Server, method string, n int) {
 	t.Helper()
 	assert.Equal(t, len(s.Received(method)), n, "the server received messages %s", method)
@@ -364,14 +355,6 @@ func wantInvalid(t testing.TB, err error, method, path string, what ...any) {
 	invalid := assert.As[*mcp.ProtocolError](t, err, what...)
 	assert.Equal(t, [3]string{invalid.Server, invalid.Method, invalid.Path},
 		[3]string{"scripted", cmp.Or(method, invalid.Method), path}, what...)
-}
-
-// wantBetween checks the bounds of a number.
-func wantBetween[T cmp.Ordered](t testing.TB, got, low, high T, what ...any) {
-	t.Helper()
-	if got < low || got > high {
-		assert.Equal(t, fmt.Sprint(got), fmt.Sprint(low, " to ", high), what...)
-	}
 }
 
 // wantOther checks that a value is another one.

@@ -164,7 +164,7 @@ func TestBadCharacterCostsItself(t *testing.T) {
 			tools := assert.Value(client.Tools(t.Context()))(t)
 			assert.Equal(t, len(tools), 2, "%q: tools", c.sent)
 			assert.Equal(t, tools[0].Description, c.want, "%q", c.sent)
-			wantList(t, client.ListProblems(), []mcp.ListProblem{}, "%q", c.sent)
+			assert.List(t, client.ListProblems(), []mcp.ListProblem{}, "%q", c.sent)
 		}
 	})
 }

@@ -176,7 +176,7 @@ func TestListsAreAnnouncedWithoutResources(t *testing.T) {
 		follow(t, c, "a:bad").wantError(t, "no such resource")
 		pass(time.Hour)
 		all := server.Received("subscriptions/listen")
-		wantBetween(t, len(all), 1, 3, "subscriptions")
+		assert.Between(t, len(all), 1, 3, "subscriptions")
 		assert.Contains(t, string(all[len(all)-1].Params), `"notifications":{"toolsListChanged":true}`)
 	})
 }

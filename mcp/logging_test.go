@@ -184,7 +184,7 @@ func TestWithLogOverHTTP(t *testing.T) {
 				var got []string
 				ctx := mcp.WithLog(t.Context(), func(m *mcp.LogMessage) { got = append(got, string(m.Data)) })
 				assert.Is(t, errOf(c.CallTool(ctx, "say", fmt.Appendf(nil, `{"Text":"%d"}`, i), nil)), nil)
-				wantList(t, got, []string{fmt.Sprintf("%q", fmt.Sprint(i))}, "stateless %v", stateless)
+				assert.List(t, got, []string{fmt.Sprintf("%q", fmt.Sprint(i))}, "stateless %v", stateless)
 			})
 		}
 		all.Wait()
@@ -253,7 +253,7 @@ func logLarge(t *testing.T, params string) {
 	for delivered := 0; seen < 7; delivered++ {
 		m := <-got
 		seen += 1 + m.Dropped
-		wantBetween(t, delivered, 0, 4, "more than 4 MiB were waiting")
+		assert.Between(t, delivered, 0, 4, "more than 4 MiB were waiting")
 	}
 }
 
@@ -300,7 +300,7 @@ func TestLogDefault(t *testing.T) {
 		}
 		assert.True(t, found, "found")
 	}
-	wantBetween(t, log.Len(), 0, 8_000, "bytes in the log")
+	assert.Between(t, log.Len(), 0, 8_000, "bytes in the log")
 	assert.Equal(t, strings.Count(log.String(), "invalid log message"), 4, "invalid messages in the log")
 }
 
@@ -340,7 +340,7 @@ func TestLogOutlivesConnection(t *testing.T) {
 		<-got
 		start := time.Now()
 		_ = c.Close()
-		wantBetween(t, time.Since(start), 0, 5*time.Second, "time")
+		assert.Between(t, time.Since(start), 0, 5*time.Second, "time")
 		close(stuck)
 	})
 }
@@ -388,6 +388,6 @@ func TestLoggedNamesAreCut(t *testing.T) {
 		_, err := call(t, c, "x")
 		assert.True(t, err != nil && len(err.Error()) <= 1<<10, "a short error: %v", err)
 		_ = c.Close()
-		wantBetween(t, log.Len(), 1, 20<<10, "bytes in the log")
+		assert.Between(t, log.Len(), 1, 20<<10, "bytes in the log")
 	})
 }

@@ -202,7 +202,7 @@ func TestLoginOnALiveConnection(t *testing.T) {
 		assert.Equal(t, [...]any{s.LoginURL, s.Connections, s.Server == nil}, [...]any{"", 1, before.Server == nil})
 		assert.Equal(t, len(g.of("tools/call")), 1, "calls reached the server: refused ones were repeated")
 		mustCall(t, c, "x")
-		wantBetween(t, len(g.of("DELETE"))+len(g.of("initialize")), 0, 1)
+		assert.Between(t, len(g.of("DELETE"))+len(g.of("initialize")), 0, 1)
 	})
 }
 
@@ -271,11 +271,11 @@ func TestLoginThatDoesNotHelp(t *testing.T) {
 		}), nil)
 		c.Connect()
 		pass(time.Minute)
-		wantBetween(t, attempts.Load(), 10, 20, "attempts")
+		assert.Between(t, attempts.Load(), 10, 20, "attempts")
 		wantPhase(t, c, mcp.Authenticating)
 		start := time.Now()
 		wantLogin(t, c.Ready(t.Context())) // of one more attempt
-		wantBetween(t, time.Since(start), 0, 10*time.Second, "time")
+		assert.Between(t, time.Since(start), 0, 10*time.Second, "time")
 	})
 }
 

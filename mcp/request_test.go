@@ -258,7 +258,7 @@ func TestQueueOfUsers(t *testing.T) {
 			turns <- struct{}{}
 			synctest.Wait()
 		}
-		wantList(t, served, []string{"first", "ann", "ben", "", "ann", "ann"})
+		assert.List(t, served, []string{"first", "ann", "ben", "", "ann", "ann"})
 	})
 }
 

@@ -55,7 +55,7 @@ func TestReadResource(t *testing.T) {
 			`{"contents":[{"uri":"a:1","mimeType":"text/plain","text":""},{"uri":"a:2","blob":"AAE="}],"_meta":{"k":1}}`)})
 		res := assert.Value(newClient(t, p.to(server), nil).ReadResource(t.Context(), "a:\u2028\"1", nil))(t)
 		wantLen(t, res.Contents, 2, "contents")
-		wantList(t, res.Contents[1].Blob, []byte{0, 1})
+		assert.List(t, res.Contents[1].Blob, []byte{0, 1})
 		assert.Equal(t, [...]any{res.Contents[0].MIMEType, res.Meta["k"]}, [...]any{"text/plain", json.Number("1")})
 	})
 }

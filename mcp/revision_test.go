@@ -288,7 +288,7 @@ func TestUnsupportedRevisionIsNamed(t *testing.T) {
 				c := newClient(t, p.to(mcptest.NewServer(t, test.server)), nil)
 				err := c.Ready(t.Context())
 				assert.Contains(t, fmt.Sprint(err), test.want)
-				wantBetween(t, len(err.Error()), 0, 400, "bytes of the error")
+				assert.Between(t, len(err.Error()), 0, 400, "bytes of the error")
 				wantOutcome(t, err, mcp.NotSent)
 			})
 		})

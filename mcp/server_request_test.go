@@ -223,7 +223,7 @@ func (l *requestLog) want(t *testing.T, want ...string) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	wantList(t, slices.Sorted(slices.Values(l.seen)), want)
+	assert.List(t, slices.Sorted(slices.Values(l.seen)), want)
 	l.seen = nil
 }
 

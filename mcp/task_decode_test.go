@@ -57,7 +57,7 @@ func TestTaskInvalid(t *testing.T) {
 			_, err = call(t, c, "must")
 			taskError(t, err, mcp.Unknown)
 			wantInvalid(t, err, "tasks/get", test.path, "%s", test.name)
-			wantBetween(t, len(err.Error()), 1, 300, "%s: bytes of the error", test.name)
+			assert.Between(t, len(err.Error()), 1, 300, "%s: bytes of the error", test.name)
 			assert.Equal(t, textOf(t, mustCall(t, c, "must")), "next", "%s: result", test.name)
 			assert.Equal(t, server.Connections(), 1, "%s: connections", test.name)
 		})

@@ -74,7 +74,7 @@ func TestTaskServerReplaced(t *testing.T) {
 	})
 	assert.Equal(t, textOf(t, mustCall(t, newClient(t, failingFirst(server, 1), nil), "must")), "done", "result")
 	assert.Lacks(t, string(server.Received("tools/call")[0].Params), `"task"`)
-	wantBetween(t, server.Connections(), 2, 3, "connections")
+	assert.Between(t, server.Connections(), 2, 3, "connections")
 }
 
 // Over HTTP every request about a task names the task in its header.

@@ -132,7 +132,7 @@ func TestTask(t *testing.T) {
 		}}))(t)
 		assert.Equal(t, textOf(t, res), "done", "result")
 		assert.Equal(t, time.Since(start), 2*time.Second, "it took")
-		wantList(t, told, []string{"working:", "working:half", "completed:"})
+		assert.List(t, told, []string{"working:", "working:half", "completed:"})
 		asked := strings.Contains(string(server.Received("tools/call")[0].Params), `"task":{}`)
 		assert.Equal(t, asked, s.revision == mcp.Revision20251125, "asked")
 		wantCount(t, server, "tasks/get", 4)
@@ -175,7 +175,7 @@ func TestTaskAsked(t *testing.T) {
 		assert.OK(t, json.Unmarshal(server.Received("tools/call")[0].Params, &params), "%s of %s with %s", test.tool, test.revision, test.capabilities)
 		assert.Equal(t, string(params.Task), test.want, "%s of %s with %s: task", test.tool, test.revision, test.capabilities)
 		_, _ = c.CallTool(t.Context(), test.tool, nil, &mcp.RequestOptions{Task: test.task})
-		wantBetween(t, len(server.Received("tools/list")), 0, 1, "%s: tools/list", test.tool)
+		assert.Between(t, len(server.Received("tools/list")), 0, 1, "%s: tools/list", test.tool)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestTaskNeverEnds(t *testing.T) {
 		taskError(t, err, mcp.Unknown)
 		synctest.Wait()
 		wantCount(t, server, "tasks/cancel", 1)
-		wantBetween(t, len(server.Received("tasks/get")), 0, 120, "tasks/get")
+		assert.Between(t, len(server.Received("tasks/get")), 0, 120, "tasks/get")
 	})
 }
 
@@ -97,7 +97,7 @@ func TestTaskOutlivesConnection(t *testing.T) {
 		}), withTasks())
 		assert.Equal(t, textOf(t, mustCall(t, c, "must")), "done", "result")
 		wantCount(t, server, "tools/call", 1)
-		wantBetween(t, server.Connections(), 3, math.MaxInt, "connections")
+		assert.Between(t, server.Connections(), 3, math.MaxInt, "connections")
 	})
 }
 
@@ -115,7 +115,7 @@ func TestTaskServerAway(t *testing.T) {
 				pass(4 * time.Minute)
 				server.Down(nil)
 				assert.OK(t, <-ended)
-				wantBetween(t, server.Connections(), 2, 60, "connections")
+				assert.Between(t, server.Connections(), 2, 60, "connections")
 				return
 			}
 			err := <-ended
@@ -148,7 +148,7 @@ func TestTaskResume(t *testing.T) {
 		opts := &mcp.RequestOptions{Task: &mcp.TaskOptions{Update: func(task *mcp.Task) { told = append(told, task.Status) }}}
 		assert.Equal(t, assert.Value(c.ResumeTask(t.Context(), "t1", opts))(t).Text(), "done")
 		assert.Equal(t, taskError(t, errOf(c.ResumeTask(t.Context(), "t1", opts)), mcp.Answered).Tool, "", "tool")
-		wantList(t, told, []mcp.TaskStatus{mcp.TaskStatus("working"), mcp.TaskStatus("completed"), mcp.TaskStatus("working"), mcp.TaskStatus("failed")})
+		assert.List(t, told, []mcp.TaskStatus{mcp.TaskStatus("working"), mcp.TaskStatus("completed"), mcp.TaskStatus("working"), mcp.TaskStatus("failed")})
 		wantCount(t, server, "tools/call", 0)
 		wantCount(t, server, "tools/list", 0)
 
@@ -159,7 +159,7 @@ func TestTaskResume(t *testing.T) {
 			n := len(server.Received(""))
 			_, err := c.ResumeTask(t.Context(), id, nil)
 			wantOutcome(t, err, mcp.NotSent)
-			wantBetween(t, len(err.Error()), 1, 200, "bytes of the error")
+			assert.Between(t, len(err.Error()), 1, 200, "bytes of the error")
 			wantCount(t, server, "", n)
 		}
 	})

@@ -107,7 +107,7 @@ func (n *tracerLog) closed(t *testing.T, c *mcp.Client) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	assert.Equal(t, len(n.open), 0, "requests that have not ended")
-	wantList(t, n.wrong, nil)
+	assert.List(t, n.wrong, nil)
 }
 
 // Each request of each kind is told, once, with its id, its attempts and its
@@ -178,7 +178,7 @@ func TestTracerSeesOlderServer(t *testing.T) {
 			assert.Is(t, r.Err, context.Canceled, "%s", r.Method)
 		}
 	}
-	wantBetween(t, told, 2, 3, "notifications of the handshake and of the roots")
+	assert.Between(t, told, 2, 3, "notifications of the handshake and of the roots")
 	assert.Equal(t, cast[*mcp.RequestInfo](t, inside).Method, "elicitation/create", "the handler's context")
 	for _, want := range []struct {
 		method                        string
@@ -273,7 +273,7 @@ func TestTracerCountsAttempts(t *testing.T) {
 			assert.Equal(t, [...]any{r.Attempts, r.ID, r.SentAt.IsZero()}, [...]any{0, "", true})
 		}
 		n.closed(t, c)
-		wantBetween(t, len(n.sessions), 2, 3, "sessions")
+		assert.Between(t, len(n.sessions), 2, 3, "sessions")
 		assert.Fails(t, n.sessions[0].Err)
 
 		n = &tracerLog{}

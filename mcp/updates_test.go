@@ -85,7 +85,7 @@ func (f *follower) take() (got []string) {
 
 func (f *follower) want(t *testing.T, want ...string) {
 	t.Helper()
-	wantList(t, f.take(), want)
+	assert.List(t, f.take(), want)
 }
 
 // wantError wants an error that says so, and the end.

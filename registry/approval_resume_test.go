@@ -89,7 +89,7 @@ func TestApprovalOfAnotherUser(t *testing.T) {
 	w.EndConversation(inConversation(t.Context(), "ann", "d"))
 	w.wantReached(t)
 	for _, ctx := range []context.Context{onbehalf.With(t.Context(), "ann"), t.Context(), onbehalf.With(t.Context(), "")} {
-		assert.Equal(t, only(t, w.Approvals(ctx)).ID, asked.ID, "id")
+		assert.Equal(t, assert.Only(t, w.Approvals(ctx)).ID, asked.ID, "id")
 	}
 	assert.Value(w.Approve(onbehalf.With(t.Context(), "ann"), asked.ID, nil))(t)
 	w.wantReached(t, `{}`)
@@ -234,7 +234,7 @@ func TestApprovalOutcomes(t *testing.T) {
 		t.Helper()
 		_, err := w.Approve(ctx, asked.ID, nil)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome")
-		assert.Equal(t, only(t, w.Approvals(t.Context())).ID, asked.ID, "the call that waits")
+		assert.Equal(t, assert.Only(t, w.Approvals(t.Context())).ID, asked.ID, "the call that waits")
 		return err
 	}
 	// The server is away.
@@ -258,7 +258,7 @@ func TestApprovalOutcomes(t *testing.T) {
 	assert.As[*approval.PolicyError](t, still(ctx))
 	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) { panic("oh") })
 	assert.Equal(t, panicOf(func() { _, _ = w.Approve(ctx, asked.ID, nil) }), "oh", "the panic")
-	assert.Equal(t, only(t, w.Approvals(ctx)).ID, asked.ID, "the call that waits")
+	assert.Equal(t, assert.Only(t, w.Approvals(ctx)).ID, asked.ID, "the call that waits")
 	w.wantReached(t)
 
 	// Sent, but the caller goes before there is an answer.

@@ -131,7 +131,7 @@ func TestWithAsk(t *testing.T) {
 		ctx, seen := deciding(inConversation(t.Context(), "ann", "c1"), test.decision, test.err)
 		_, err := w.Call(ctx, "files__delete", json.RawMessage(`{"path":"a"}`))
 		assert.Equal(t, fmt.Sprintf("%T", err), test.want, "%v", test.decision)
-		got := only(t, *seen)
+		got := assert.Only(t, *seen)
 		assert.Equal(t, got.User+string(got.Args), `ann{"path":"a"}`, "the request")
 		assert.True(t, got.Reason != "", "a request has a reason")
 		// What is allowed for the conversation is not asked about again.

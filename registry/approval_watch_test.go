@@ -31,7 +31,7 @@ func TestEndConversation(t *testing.T) {
 	w.EndConversation(ctx)
 	wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
 	wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
-	assert.Equal(t, only(t, w.Approvals(ctx)).ID, other.ID, "calls wait")
+	assert.Equal(t, assert.Only(t, w.Approvals(ctx)).ID, other.ID, "calls wait")
 	w.wantReached(t)
 
 	// A call that ran when the conversation ended does not wait again.
@@ -65,7 +65,7 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 		w.mustAsk(t, inConversation(t.Context(), "ann", "c2"), "files__delete", `{"a":1}`),
 	} {
 		assert.False(t, slices.Contains(ids, other.ID), "%s is taken for another call", other.Args)
-		wantBetween(t, len(other.ID), 22, math.MaxInt, "bytes of the id")
+		assert.Between(t, len(other.ID), 22, math.MaxInt, "bytes of the id")
 		assert.Equal(t, strings.Trim(other.ID, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), "", "id")
 		ids = append(ids, other.ID)
 	}
@@ -73,7 +73,7 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 	for _, req := range w.Approvals(t.Context()) {
 		listed = append(listed, req.ID)
 	}
-	wantList(t, listed, ids)
+	assert.List(t, listed, ids)
 
 	// While it is being made it is still the same call; afterwards it is a new one.
 	w.Use(around(func(c context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
@@ -217,7 +217,7 @@ func TestWatchApprovals(t *testing.T) {
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
-			wantList(t, seen, want, "seen")
+			assert.List(t, seen, want, "seen")
 			seen = nil
 		}
 		step("")

@@ -84,7 +84,7 @@ func TestCallable(t *testing.T) {
 		for _, tool := range r.Callable(ctx) {
 			got = append(got, tool.Definition().Name)
 		}
-		wantList(t, got, want, "%q is shown", user)
+		assert.List(t, got, want, "%q is shown", user)
 		for _, name := range listedNames(r.Snapshot()) {
 			if !slices.Contains(want, name) {
 				wantError[*approval.DeniedError](t, errorOf(r.Call(ctx, name, nil)))
@@ -114,7 +114,7 @@ func TestAppToolsAreNotForModels(t *testing.T) {
 	for name, approver := range map[string]registry.Approver{"none": nil, "policy": mustPolicy(t, approval.Allow)} {
 		r := registry.New(&registry.Options{Approver: approver})
 		mustReplace(t, r, "s", tools...)
-		wantList(t, listedNames(r.Snapshot()), []string{"s__chart", "s__odd", "s__plain"}, "%s: listed", name)
+		assert.List(t, listedNames(r.Snapshot()), []string{"s__chart", "s__odd", "s__plain"}, "%s: listed", name)
 		assert.Equal(t, len(r.Callable(t.Context())), 3, "%s: callable by a model", name)
 		unknown := wantError[*registry.UnknownToolError](t, errorOf(r.Call(t.Context(), "s__poll", nil)))
 		assert.False(t, slices.Contains(unknown.Suggestions, "s__poll"), "%s: it is suggested", name)

@@ -42,7 +42,7 @@ func TestCallsLearnWhyThereIsNoTool(t *testing.T) {
 	assert.Value(r.Call(t.Context(), "clock", nil))(t)
 	stop()
 	stop()
-	assert.Equal(t, only(t, suggestions(t, r, "gitea__create_issue").Suggestions), "github__create_issue", "after stop")
+	assert.Equal(t, assert.Only(t, suggestions(t, r, "gitea__create_issue").Suggestions), "github__create_issue", "after stop")
 }
 
 // The tool that the function adds is called.

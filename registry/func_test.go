@@ -345,5 +345,5 @@ func TestProgress(t *testing.T) {
 	for _, ctx := range []context.Context{t.Context(), ctx, registry.WithProgress(ctx, nil)} {
 		assert.Value(tool.Call(ctx, nil))(t)
 	}
-	wantList(t, seen, []float64{1, 2}, "progress")
+	assert.List(t, seen, []float64{1, 2}, "progress")
 }

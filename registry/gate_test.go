@@ -107,9 +107,9 @@ func said(t *testing.T, r *registry.Registry, server string, diff registry.Diff)
 // safeToShow checks that a finding can be printed.
 func safeToShow(t *testing.T, f gate.Finding) {
 	t.Helper()
-	wantBetween(t, len(f.Evidence), 0, 120, "%s: length of evidence", f.Token)
-	wantBetween(t, len(f.Field), 0, 200, "%s: length of field", f.Token)
-	wantBetween(t, len(f.Detail), 1, 600, "%s: length of detail", f.Token)
+	assert.Between(t, len(f.Evidence), 0, 120, "%s: length of evidence", f.Token)
+	assert.Between(t, len(f.Field), 0, 200, "%s: length of field", f.Token)
+	assert.Between(t, len(f.Detail), 1, 600, "%s: length of detail", f.Token)
 	assert.False(t, strings.ContainsFunc(f.String(), func(r rune) bool {
 		return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x200b || r >= 0x202a && r <= 0x202e || r >= 0xe0000
 	}), "%q cannot be printed", f.String())
@@ -132,7 +132,7 @@ func TestHiddenAnnotationTitleIsStripped(t *testing.T) {
 		assert.OK(t, tool.UnmarshalJSON([]byte(said)))
 		r := registry.New(nil)
 		assert.Value(r.Replace(registry.Server{Name: "s", Trusted: trusted}, []registry.Tool{registry.Remote("s", &tool, new(mcp.Client).CallTool)}))(t)
-		def := only(t, r.Snapshot().Tools()).Definition()
+		def := assert.Only(t, r.Snapshot().Tools()).Definition()
 		all := def.Title + def.Annotations.Title + string(def.RawAnnotations) + string(def.Raw)
 		assert.Equal(t, strings.Contains(all, "\u200b") || strings.Contains(all, `\u200b`), trusted, "trusted %t: %q", trusted, all)
 		assert.True(t, def.Annotations.ReadOnlyHint, "trusted %t: the hint stays", trusted)
@@ -159,7 +159,7 @@ func (c *catalog) fromServer(t *testing.T) {
 	client := newClient(t, "hostile", &transport.Pipe{Serve: s.Serve})
 	tools := remotes(t, "hostile", client)
 	if c.Refused == dropped {
-		assert.Equal(t, only(t, tools).Definition().Origin.Tool, "neighbour")
+		assert.Equal(t, assert.Only(t, tools).Definition().Origin.Tool, "neighbour")
 		return
 	}
 	assert.Equal(t, len(tools), len(c.Tools), "tools")
@@ -182,7 +182,7 @@ func (c *catalog) check(t *testing.T, tools []registry.Tool) {
 	t.Helper()
 	r := c.registry(t)
 	diff := mustReplace(t, r, "hostile", tools...)
-	wantList(t, said(t, r, "hostile", diff), c.wanted(), "findings")
+	assert.List(t, said(t, r, "hostile", diff), c.wanted(), "findings")
 	assert.Equal(t, len(diff.Added)+len(diff.Rejected), len(tools))
 }
 
@@ -213,7 +213,7 @@ func TestCleanCatalogs(t *testing.T) {
 			assert.Equal(t, fmt.Sprint(refusals(diff.Rejected)), "[]", "%s", server)
 			for _, name := range diff.Added {
 				for _, f := range r.Snapshot().Findings(name) {
-					wantBetween(t, f.Severity, 0, gate.Note, "%s", name)
+					assert.Between(t, f.Severity, 0, gate.Note, "%s", name)
 				}
 			}
 		}
@@ -271,7 +271,7 @@ func TestReferenceNamesTheFirstServer(t *testing.T) {
 			mustReplace(t, r, server, serverTool(server, "send_mail", ""))
 		}
 		mustReplace(t, r, "evil", serverTool("evil", "a", "Better than send_mail."))
-		found := only(t, r.Snapshot().Findings("evil__a"))
+		found := assert.Only(t, r.Snapshot().Findings("evil__a"))
 		assert.Equal(t, found.Token, "cross_server_reference")
 		assert.Contains(t, found.Detail, `"alpha"`)
 	}

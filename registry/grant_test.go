@@ -83,7 +83,7 @@ func TestRevokeGrants(t *testing.T) {
 	are(false, false, true)
 	w.RevokeGrants(t.Context())
 	are(false, false, false)
-	assert.Equal(t, only(t, w.Approvals(t.Context())).ID, waiting.ID, "calls wait")
+	assert.Equal(t, assert.Only(t, w.Approvals(t.Context())).ID, waiting.ID, "calls wait")
 }
 
 // An approver that asks for a call does not allow it by what else it does.
@@ -151,7 +151,7 @@ func TestApproverLearnsOfSessions(t *testing.T) {
 				deciding, _ := deciding(ctx, approval.Decision{Verdict: approval.AllowForConversation}, nil)
 				_, err = w.Call(deciding, "files__delete", json.RawMessage(`{}`))
 			}
-			wantList(t, seen, []bool{false, true}, "asked %s", asked)
+			assert.List(t, seen, []bool{false, true}, "asked %s", asked)
 			assert.True(t, len(subjects) == 1 && !subjects[""], "asked %s: there is one subject", asked)
 			assert.Equal(t, errors.As(err, new(*approval.DeniedError)), deny, "asked %s", asked)
 			assert.False(t, w.isAllowed(t, ctx, "files__delete") == deny, "asked %s: allowed later is not allowed now", asked)

@@ -138,7 +138,7 @@ func TestHintsOfAServersTool(t *testing.T) {
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
 		"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{},"annotations":` + raw + `}]}`),
 	})
-	tool := only(t, remotes(t, "s", newClient(t, "s", server)))
+	tool := assert.Only(t, remotes(t, "s", newClient(t, "s", server)))
 	assert.Equal(t, string(tool.Definition().RawAnnotations), raw, "raw annotations")
 	assert.Equal(t, hintsText(tool.Definition().Hints()), "AR-IO-fast", "hints")
 	renamed := describe(t, tool, func(d *registry.Definition) { d.Title = "A" })

@@ -1,12 +1,9 @@
 package registry_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -58,7 +55,7 @@ func servedText(s string) *sdk.CallToolResult {
 // textOf returns the text of a result that is one block of text.
 func textOf(t testing.TB, res *mcp.CallToolResult) string {
 	t.Helper()
-	block, ok := only(t, res.Content).(*mcp.TextContent)
+	block, ok := assert.Only(t, res.Content).(*mcp.TextContent)
 	if !ok {
 		t.Fatalf("got content of type %T, want a text", res.Content[0])
 	}
@@ -167,23 +164,6 @@ func remotes(t testing.TB, server string, c *mcp.Client) []registry.Tool {
 // errorOf returns the error of a call, without its result.
 func errorOf[T any](_ T, err error) error { return err }
 
-// only returns the one element of a list. It ends the test if there are others, or none.
-func only[T any](t testing.TB, list []T) T {
-	t.Helper()
-	if len(list) != 1 {
-		t.Fatalf("got %d elements, want one: %v", len(list), list)
-	}
-	return list[0]
-}
-
-// wantList reports an error if two lists differ.
-func wantList[T comparable](t testing.TB, got, want []T, what ...any) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		assert.Equal(t, fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want), what...)
-	}
-}
-
 // An approvalServer is a registry whose calls an approver decides, with a real server that
 // notes down what reaches it.
 type approvalServer struct {
@@ -259,7 +239,7 @@ func (w *approvalServer) wantReached(t *testing.T, want ...string) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	wantList(t, w.reached, want, "at the server")
+	assert.List(t, w.reached, want, "at the server")
 }
 
 // wantError returns the error that err is or wraps, of a call that was not sent.
@@ -355,12 +335,4 @@ func describe(t testing.TB, tool registry.Tool, edit func(*registry.Definition))
 func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
 	return assert.Value(policy.New(byDefault, rules...))(t)
-}
-
-// wantBetween reports an error unless least <= got <= most.
-func wantBetween[T cmp.Ordered](t testing.TB, got, least, most T, what ...any) {
-	t.Helper()
-	if got < least || got > most {
-		assert.Equal(t, fmt.Sprint(got), fmt.Sprintf("between %v and %v", least, most), what...)
-	}
 }

@@ -33,7 +33,7 @@ func TestMiddlewareOrder(t *testing.T) {
 	for range 2 {
 		trace = nil
 		assert.Equal(t, assert.Value(r.Call(t.Context(), "a", nil))(t), a.answer)
-		wantList(t, trace, []string{"1 a {}", "2 a {}", "3 a {}", "after 3", "after 2", "after 1"}, "trace")
+		assert.List(t, trace, []string{"1 a {}", "2 a {}", "3 a {}", "after 3", "after 2", "after 1"}, "trace")
 	}
 	assert.Equal(t, applied, 3, "middleware was applied times")
 
@@ -117,5 +117,5 @@ func TestMiddlewareUsesTheRegistry(t *testing.T) {
 		return note("outer")(next)
 	}, note("last"))
 	assert.Value(r.Call(t.Context(), "a", nil))(t)
-	wantList(t, trace, []string{"inner", "outer", "last"})
+	assert.List(t, trace, []string{"inner", "outer", "last"})
 }

@@ -27,7 +27,7 @@ func TestSuggestionsOfHashedNames(t *testing.T) {
 		"admin_user_list": cleaned, "notion__admin.user.list": cleaned, "users-list": cleaned, cleaned + "q": cleaned,
 		"notion__" + strings.Repeat("long_", 24): cut,
 	} {
-		assert.Equal(t, only(t, suggestions(t, r, name).Suggestions), want, "%s, suggestions", name)
+		assert.Equal(t, assert.Only(t, suggestions(t, r, name).Suggestions), want, "%s, suggestions", name)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestSuggestionsStayAtTheServer(t *testing.T) {
 		"fils__lst":        {"files__list"},
 		"lst":              {"files__list"},
 	} {
-		wantList(t, suggestions(t, r, name).Suggestions, want, "%s", name)
+		assert.List(t, suggestions(t, r, name).Suggestions, want, "%s", name)
 	}
 }
 

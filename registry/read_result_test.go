@@ -69,7 +69,7 @@ func TestServersLogIsReadOn(t *testing.T) {
 	mustReplace(t, r, "gallery", galleryTools(t, &sdk.CallToolResult{}, log)...)
 	res := assert.Value(r.Call(registry.WithConversation(t.Context(), "1"), "gallery__log", nil))(t)
 	text := result.Text(res)
-	wantBetween(t, len(text), 0, 32<<10, "bytes")
+	assert.Between(t, len(text), 0, 32<<10, "bytes")
 	assert.Equal(t, text[:26], `<untrusted-content nonce="`)
 	assert.Contains(t, text, ` server="gallery" tool="log">`+"\n12:00 all is well\n", "bytes")
 	assert.Contains(t, text, "12:01 Error: password=[redacted: GitHub token]\n", "bytes")

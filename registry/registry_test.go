@@ -51,7 +51,7 @@ func TestSnapshot(t *testing.T) {
 	mustAdd(t, r, native("c"), b)
 	mustAdd(t, r, native("a"))
 	s := r.Snapshot()
-	wantList(t, listedNames(s), []string{"a", "b", "c"}, "tools")
+	assert.List(t, listedNames(s), []string{"a", "b", "c"}, "tools")
 	assert.Equal(t, s.Version(), 3, "version")
 	got, ok := s.Lookup("b")
 	assert.True(t, ok && got == registry.Tool(b), "b is there")
@@ -63,7 +63,7 @@ func TestSnapshot(t *testing.T) {
 	assert.Equal(t, append(r.Snapshot().Tools(), native("y"))[4].Definition().Name, "y", "the tool of an append")
 
 	r.Remove("a", "unknown", "a")
-	wantList(t, listedNames(r.Snapshot()), []string{"b", "c", "d"}, "after Remove")
+	assert.List(t, listedNames(r.Snapshot()), []string{"b", "c", "d"}, "after Remove")
 	assert.Equal(t, r.Snapshot().Version(), 5, "after Remove: version")
 	r.Remove("unknown")
 	r.Remove()
@@ -109,7 +109,7 @@ func TestConcurrency(t *testing.T) {
 		readers.Go(func() {
 			var version uint64
 			for s := range r.Watch(ctx) {
-				wantBetween(t, s.Version(), version+1, math.MaxInt, "a version that is watched")
+				assert.Between(t, s.Version(), version+1, math.MaxInt, "a version that is watched")
 				version = s.Version()
 			}
 		})
@@ -117,7 +117,7 @@ func TestConcurrency(t *testing.T) {
 			var version uint64
 			for ctx.Err() == nil {
 				s := r.Snapshot()
-				wantBetween(t, s.Version(), version, math.MaxInt, "version")
+				assert.Between(t, s.Version(), version, math.MaxInt, "version")
 				version = s.Version()
 				seen := map[string]bool{} // generations
 				for _, tool := range s.Tools() {
@@ -233,7 +233,7 @@ func TestWatch(t *testing.T) {
 		step := func(want ...uint64) {
 			t.Helper()
 			synctest.Wait()
-			wantList(t, seen, want, "seen")
+			assert.List(t, seen, want, "seen")
 		}
 		step(1)
 		mustReplace(t, r, "s", serverTool("s", "a", ""))
@@ -268,7 +268,7 @@ func TestWatchCoalesces(t *testing.T) {
 			break
 		}
 	}
-	wantList(t, seen, []uint64{1, 4}, "seen")
+	assert.List(t, seen, []uint64{1, 4}, "seen")
 }
 
 func TestWatchAfterTheEnd(t *testing.T) {

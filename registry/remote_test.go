@@ -64,7 +64,7 @@ func connect(t *testing.T, r *registry.Registry, server *sdk.Server) (*mcp.Clien
 func TestRemoteCalls(t *testing.T) {
 	r := registry.New(nil)
 	_, diff := connect(t, r, notesServer("one "))
-	wantList(t, diff.Added, []string{"notes__create", "notes__fail"}, "diff")
+	assert.List(t, diff.Added, []string{"notes__create", "notes__fail"}, "diff")
 	create, _ := r.Snapshot().Lookup("notes__create")
 	d := create.Definition()
 	assert.Equal(t, fmt.Sprintf("%s %t %s %t", d.InputSchema, d.OutputSchema == nil, d.Title, d.Annotations.IdempotentHint), createSchema+" true Create true", "the definition")
@@ -75,7 +75,7 @@ func TestRemoteCalls(t *testing.T) {
 	assert.Equal(t, textOf(t, res), `one {"title":"x","n":9007199254740993}`)
 	raw, _ := res.StructuredContent.(json.RawMessage)
 	assert.Equal(t, string(raw), `{"n":9007199254740993}`, "structured content")
-	wantList(t, progress, []float64{1, 2, 3}, "progress")
+	assert.List(t, progress, []float64{1, 2, 3}, "progress")
 
 	failed := assert.Value(r.Call(t.Context(), "notes__fail", nil))(t)
 	assert.Equal(t, fmt.Sprint(failed.IsError, ", ", textOf(t, failed)), "true, no such note", "a failing tool")
@@ -370,7 +370,7 @@ func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 			assert.Equal(t, fmt.Sprint(diff.Rejected, diff.Quarantined, diff.Changed), "[] [] []")
 		}
 		def, _ := r.Resolve("s__pay")
-		wantList(t, []string{def.Title, def.Description}, []string{hidesNone, hidesNone}, "title and description")
+		assert.List(t, []string{def.Title, def.Description}, []string{hidesNone, hidesNone}, "title and description")
 		assert.Contains(t, string(def.InputSchema), hidesNone+` "`, "schema")
 		assert.Lacks(t, string(def.InputSchema), "\u200b", "schema")
 		assert.False(t, len(r.Snapshot().Findings(def.Name)) == 0, "no findings")

@@ -35,14 +35,14 @@ func TestReplace(t *testing.T) {
 	rejected := refusals(diff.Rejected)
 	diff.Rejected = nil
 	wantDiff(t, diff, registry.Diff{Added: []string{"notes__d"}, Removed: []string{"notes__a"}, Changed: []string{"notes__b"}}, "second diff")
-	wantList(t, rejected, []string{
+	assert.List(t, rejected, []string{
 		`: registry: Name is empty`,
 		`notes__broken: registry: tool "notes__broken": InputSchema is not a JSON object`,
 		`notes__d: registry: the name "notes__d" for tool "d" of server "notes" is taken by tool "d" of server "notes"; rename one of them`,
 		`notes__taken: registry: the name "notes__taken" for tool "taken" of server "notes" is taken by a native tool; rename one of them`,
 	}, "rejected")
 	s := r.Snapshot()
-	wantList(t, listedNames(s), []string{"notes__b", "notes__c", "notes__d", "notes__taken"}, "tools")
+	assert.List(t, listedNames(s), []string{"notes__b", "notes__c", "notes__d", "notes__taken"}, "tools")
 	got, _ := s.Lookup("notes__d")
 	assert.Equal(t, got, registry.Tool(first), "the first of two tools of one name")
 
@@ -51,10 +51,10 @@ func TestReplace(t *testing.T) {
 	_, ok := r.Snapshot().Lookup("notes__taken")
 	assert.False(t, ok, "a rejected tool appeared by itself")
 	diff = mustReplace(t, r, "notes", serverTool("notes", "taken", ""), first)
-	wantList(t, diff.Added, []string{"notes__taken"}, "third diff")
+	assert.List(t, diff.Added, []string{"notes__taken"}, "third diff")
 
 	diff = mustReplace(t, r, "notes")
-	wantList(t, diff.Removed, []string{"notes__d", "notes__taken"}, "last diff")
+	assert.List(t, diff.Removed, []string{"notes__d", "notes__taken"}, "last diff")
 	assert.Equal(t, len(r.Snapshot().Tools()), 0, "last diff: tools")
 }
 
@@ -92,7 +92,7 @@ func TestReplaceNoticesEachField(t *testing.T) {
 		mustReplace(t, r, "s", serverTool("s", "a", ""))
 		changed := serverTool("s", "a", "")
 		edit(changed.def)
-		wantList(t, mustReplace(t, r, "s", changed).Changed, []string{"s__a"}, "%s: changed", what)
+		assert.List(t, mustReplace(t, r, "s", changed).Changed, []string{"s__a"}, "%s: changed", what)
 		assert.Equal(t, r.Snapshot().Version(), 3, "%s: version", what)
 	}
 }
@@ -124,8 +124,8 @@ func wantDiff(t *testing.T, got, want registry.Diff, what ...any) {
 func TestReplaceOfNativeTools(t *testing.T) {
 	r := newRegistry(t, native("a"))
 	mustReplace(t, r, "s", serverTool("s", "a", ""))
-	wantList(t, mustReplace(t, r, "", native("b")).Removed, []string{"a"}, "diff")
-	wantList(t, listedNames(r.Snapshot()), []string{"b", "s__a"}, "diff")
+	assert.List(t, mustReplace(t, r, "", native("b")).Removed, []string{"a"}, "diff")
+	assert.List(t, listedNames(r.Snapshot()), []string{"b", "s__a"}, "diff")
 }
 
 // Any sequence of replacements leaves what a simple model says, and each Diff
@@ -178,7 +178,7 @@ func TestReplaceAgainstAModel(t *testing.T) {
 func checkModel(t *testing.T, seed uint64, r *registry.Registry, model map[string]registry.Tool, version uint64) {
 	t.Helper()
 	s := r.Snapshot()
-	wantList(t, listedNames(s), slices.Sorted(maps.Keys(model)), "seed %d, tools", seed)
+	assert.List(t, listedNames(s), slices.Sorted(maps.Keys(model)), "seed %d, tools", seed)
 	for _, tool := range s.Tools() {
 		assert.Equal(t, tool, model[tool.Definition().Name], "seed %d, a tool", seed)
 	}
@@ -277,7 +277,7 @@ func same(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	slices.Sort(got)
 	slices.Sort(want)
-	wantList(t, got, want, "%s", what)
+	assert.List(t, got, want, "%s", what)
 }
 
 func TestPreviewOfAnothersTool(t *testing.T) {

@@ -76,7 +76,7 @@ func TestDefinitionsThatCannotBeListed(t *testing.T) {
 			assert.Equal(t, assert.As[*registry.DefinitionError](t, err, "Add").Field, test.field, "Add: field")
 			assert.True(t, listedNames(r.Snapshot()) == nil, "catalogue")
 			assert.Lacks(t, err.Error(), "\n")
-			wantBetween(t, len(err.Error()), 0, 400, "bytes of the error")
+			assert.Between(t, len(err.Error()), 0, 400, "bytes of the error")
 			assert.Equal(t, assert.As[*registry.DefinitionError](t, errorOf(registry.With(test.tool, nil)), "With").Field, test.field, "With: field")
 		})
 	}
@@ -102,7 +102,7 @@ func TestNamesOfServersTools(t *testing.T) {
 			wanted[name] = registry.Origin{Server: server, Tool: tool}
 		}
 	}
-	wantList(t, listedNames(r.Snapshot()), slices.Sorted(maps.Keys(wanted)), "tools")
+	assert.List(t, listedNames(r.Snapshot()), slices.Sorted(maps.Keys(wanted)), "tools")
 	assert.Equal(t, len(wanted), 10, "tools")
 	for name, origin := range wanted {
 		assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), name, nil))(t)), origin.Server+" "+origin.Tool, "%s was answered by", name)
@@ -132,9 +132,9 @@ func TestSchemesOfARegistry(t *testing.T) {
 		mustReplace(t, r, "docs", docs...)
 		diff := mustReplace(t, r, "web", remoteTools(t, "web", "search")...)
 		if scheme == names.BareTool {
-			assert.Equal(t, assert.As[*registry.DuplicateError](t, only(t, diff.Rejected).Err).Holder.Server, "docs", "server")
+			assert.Equal(t, assert.As[*registry.DuplicateError](t, assert.Only(t, diff.Rejected).Err).Holder.Server, "docs", "server")
 		}
-		wantList(t, listedNames(r.Snapshot()), want, "%s", scheme)
+		assert.List(t, listedNames(r.Snapshot()), want, "%s", scheme)
 		for i, answer := range []string{"docs other", "docs hidden", "docs search", "web search"}[:len(want)] {
 			assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), want[i], nil))(t)), answer, "%s", scheme)
 		}
@@ -154,7 +154,7 @@ func TestDisplayName(t *testing.T) {
 		assert.Equal(t, d.DisplayName(), want)
 	}
 	long := registry.Definition{Origin: registry.Origin{Server: "a", Tool: strings.Repeat("b", 1e4)}}
-	wantBetween(t, len(long.DisplayName()), 0, 600, "bytes of a name")
+	assert.Between(t, len(long.DisplayName()), 0, 600, "bytes of a name")
 }
 
 // What programs send to pages has names in camel case, and no fields that say nothing.

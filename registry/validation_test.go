@@ -112,7 +112,7 @@ func TestNativeProblems(t *testing.T) {
 		{Path: "b", Want: "an integer", Hint: `"the second number"`},
 		{Path: "c", Got: "a number", Hint: `known are "a", "b"`},
 	}
-	wantList(t, wrong.Problems, want, "problems")
+	assert.List(t, wrong.Problems, want, "problems")
 	// Two of a name reach no tool, for what was approved might not be what is run.
 	wrong = assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "add", json.RawMessage(`{"a":1,"b":1,"a":2}`))))
 	assert.Equal(t, wrong.Problems[0].Path, "a", "two of a name")
@@ -202,7 +202,7 @@ func TestResultsAreChecked(t *testing.T) {
 		assert.Equal(t, wrong.Result, tool.answer, "the result")
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.Answered, "outcome")
 		if test.path != "" {
-			assert.Equal(t, only(t, wrong.Problems).Path, test.path, "the problem")
+			assert.Equal(t, assert.Only(t, wrong.Problems).Path, test.path, "the problem")
 		}
 
 		// Errors of the tool are not checked.

@@ -1,12 +1,14 @@
-// Package assert has the checks that tests repeat: of an error, of two values, of a text.
-// Value and OK end the test, since what follows needs what they check; the others report
-// and go on. The last arguments of each say what is checked: a format and its operands.
+// Package assert has the checks that tests repeat: of an error, of two values, of a list, of
+// a text. Value, OK, As and Only end the test, since what follows needs what they check; the
+// others report and go on. The last arguments of each say what is checked: a format and its operands.
 package assert
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -103,6 +105,31 @@ func As[T error](t testing.TB, err error, what ...any) T {
 		t.Fatalf("%sgot error %v of type %T, want a %T", label(what), err, err, as)
 	}
 	return as
+}
+
+// List reports an error if two lists differ.
+func List[T comparable](t testing.TB, got, want []T, what ...any) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		Equal(t, fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want), what...)
+	}
+}
+
+// Only returns the one element of a list. It ends the test if there are others, or none.
+func Only[T any](t testing.TB, list []T, what ...any) T {
+	t.Helper()
+	if len(list) != 1 {
+		t.Fatalf("%sgot %d elements, want one: %v", label(what), len(list), list)
+	}
+	return list[0]
+}
+
+// Between reports an error unless least <= got <= most.
+func Between[T cmp.Ordered](t testing.TB, got, least, most T, what ...any) {
+	t.Helper()
+	if got < least || got > most {
+		Equal(t, fmt.Sprint(got), fmt.Sprintf("between %v and %v", least, most), what...)
+	}
 }
 
 // show returns a value as an error message shows it: a text in quotes.

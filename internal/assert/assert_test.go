@@ -33,6 +33,9 @@ func TestChecks(t *testing.T) {
 		"got\n\ta\nb\nwant\n\tc":                         func(t testing.TB) { Equal(t, "a\nb", "c") },
 		`ended: got false, want true`:                    func(t testing.TB) { True(t, false, "ended") },
 		`got true, want false`:                           func(t testing.TB) { False(t, true) },
+		`x: got "[]int{1}", want "[]int{}"`:              func(t testing.TB) { List(t, []int{1}, []int{}, "x") },
+		`FATAL got 2 elements, want one: [1 2]`:          func(t testing.TB) { Only(t, []int{1, 2}) },
+		`x: got "3", want "between 1 and 2"`:             func(t testing.TB) { Between(t, 3, 1, 2, "x") },
 		`got "abc", want "d" in it`:                      func(t testing.TB) { Contains(t, "abc", "d") },
 		`got "abc", want no "b" in it`:                   func(t testing.TB) { Lacks(t, "abc", "b") },
 		`got no error, want one`:                         func(t testing.TB) { Fails(t, nil) },
@@ -40,7 +43,9 @@ func TestChecks(t *testing.T) {
 		`FATAL got error EOF of type *errors.errorString, want a *fs.PathError`: func(t testing.TB) { As[*fs.PathError](t, io.EOF) },
 		"": func(t testing.TB) {
 			OK(t, nil)
-			Equal(t, Value(1, nil)(t), 1)
+			Equal(t, Value(1, nil)(t), Only(t, []int{1}))
+			List(t, []int{1}, []int{1})
+			Between(t, 2, 1, 2)
 			Contains(t, "abc", "b")
 			Lacks(t, "abc", "d")
 			Fails(t, io.EOF)

@@ -67,7 +67,7 @@ func askingFeatures() []feature {
 		{name: "page to visit", on: servers{
 			"npm": func(t *testing.T, p *peer) {
 				p.says(t, "trigger-url-elicitation", `{"url":"https://example.com/a?b=c","message":"Please."}`, "URL: https://example.com/a?b=c", `"action": "accept"`)
-				page := only(t, p.user.pages)
+				page := assert.Only(t, p.user.pages)
 				assert.Equal(t, page.URL+" "+page.Message, "https://example.com/a?b=c Please.", "the page")
 			},
 			"own": func(t *testing.T, p *peer) { p.says(t, "connect_account", `{}`, "The account is connected.") },
@@ -87,7 +87,7 @@ func askingFeatures() []feature {
 			},
 			"npm": func(t *testing.T, p *peer) {
 				p.says(t, "trigger-sampling-request", `{"prompt":"go on","maxTokens":7}`, "said by a model", `"model": "canned"`)
-				talk := only(t, p.user.talks)
+				talk := assert.Only(t, p.user.talks)
 				got := fmt.Sprint(talk.Server, talk.Params.MaxTokens, talk.Params.Temperature, talk.Params.SystemPrompt)
 				assert.Equal(t, got, fmt.Sprint("npm", 7, 0.7, "You are a helpful test server."), "the server and what it asks for")
 			},

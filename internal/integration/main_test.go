@@ -102,15 +102,6 @@ func call(t *testing.T, h *host.Host, tool, args string) *mcp.CallToolResult {
 	return res
 }
 
-// only returns the only element of a list.
-func only[T any](t *testing.T, list []T) T {
-	t.Helper()
-	if len(list) != 1 {
-		t.Fatalf("got %v, want one", list)
-	}
-	return list[0]
-}
-
 // text returns the text blocks of an answer.
 func text(res *mcp.CallToolResult) string {
 	var b strings.Builder

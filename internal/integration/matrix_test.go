@@ -293,5 +293,5 @@ func (u *user) form(t *testing.T) *mcp.ElicitRequest {
 	t.Helper()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return only(t, u.forms)
+	return assert.Only(t, u.forms)
 }

@@ -76,7 +76,7 @@ func containsAll(s string, words []string) bool {
 // pid returns the only running process with the mark and the words.
 func (m mark) pid(t *testing.T, words ...string) int {
 	t.Helper()
-	return only(t, m.pids(t, words...))
+	return assert.Only(t, m.pids(t, words...))
 }
 
 // kill9 kills a process and waits until it has let go of its files.

@@ -50,7 +50,7 @@ func resourceFeatures() []feature {
 			var entry struct{ URI string }
 			raw, _ := p.tool(t, "append", `{"text":""}`, nil).StructuredContent.(json.RawMessage)
 			assert.OK(t, json.Unmarshal(raw, &entry))
-			content := only(t, assert.Value(p.ReadResource(ctxFor(t), entry.URI, nil))(t).Contents)
+			content := assert.Only(t, assert.Value(p.ReadResource(ctxFor(t), entry.URI, nil))(t).Contents)
 			assert.Equal(t, content.Text+string(content.Blob), "", "the content")
 		}}},
 		{name: "missing resource", on: servers{
@@ -100,7 +100,7 @@ func list[T any](t *testing.T, items iter.Seq2[T, error], name func(T) string) [
 
 func reads(uri, part string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		content := only(t, assert.Value(p.ReadResource(ctxFor(t), uri, nil))(t).Contents)
+		content := assert.Only(t, assert.Value(p.ReadResource(ctxFor(t), uri, nil))(t).Contents)
 		assert.Equal(t, content.URI, uri, "the URI")
 		want(t, content.Text+string(content.Blob), part)
 	}

@@ -55,7 +55,7 @@ func toolFeatures() []feature {
 					continue
 				}
 				links++
-				only(t, assert.Value(p.ReadResource(ctxFor(t), link.URI, nil))(t).Contents)
+				assert.Only(t, assert.Value(p.ReadResource(ctxFor(t), link.URI, nil))(t).Contents)
 			}
 			assert.Equal(t, links, 4, "links")
 		}}},
@@ -140,7 +140,7 @@ func embedded(t *testing.T, res *mcp.CallToolResult) string {
 			found = append(found, r.Resource)
 		}
 	}
-	return only(t, found).Text + string(found[0].Blob)
+	return assert.Only(t, found).Text + string(found[0].Blob)
 }
 
 func progress(name, args string, steps int) func(*testing.T, *peer) {

@@ -60,13 +60,13 @@ func TestGateDefaults(t *testing.T) {
 		assert.Equal(t, len(Check(gated(name, "", anyObject))) == 0, fits, "%d bytes", len(name))
 	}
 	// Nothing that has no limit of its own.
-	assert.Equal(t, only(t, Check(gated("a", "", `{"type":"object","x":[`+strings.Repeat("1,", 9_000)+`1]}`))).Token, "too_many_nodes", "token")
+	assert.Equal(t, assert.Only(t, Check(gated("a", "", `{"type":"object","x":[`+strings.Repeat("1,", 9_000)+`1]}`))).Token, "too_many_nodes", "token")
 }
 
 // The arguments of a tool are an object, and so is what describes them.
 func TestGateWantsObjects(t *testing.T) {
 	for _, schema := range []string{`true`, `false`, ` true`, ``, `null`, `[]`, `7`} {
-		wantList(t, tokens(Check(gated("a", "", schema))), []string{"block invalid_schema"}, "%q", schema)
+		assert.List(t, tokens(Check(gated("a", "", schema))), []string{"block invalid_schema"}, "%q", schema)
 	}
 	assert.Equal(t, len(Check(gated("a", "", " \n{}"))), 0, "white space")
 }

@@ -91,8 +91,8 @@ func TestChangingServer(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		wantBetween(t, store.saves, 0, 1+1+seconds/60+1, "writes")
-		wantBetween(t, len(store.data), 0, length+50, "bytes of the file")
+		assert.Between(t, store.saves, 0, 1+1+seconds/60+1, "writes")
+		assert.Between(t, len(store.data), 0, length+50, "bytes of the file")
 		mustRecord(t, l, server, surfaceTool("a"))
 		n, _ := l.Generation()
 		assert.OK(t, l.Reload(t.Context()))
@@ -102,7 +102,7 @@ func TestChangingServer(t *testing.T) {
 		saves := store.saves
 		mustRecord(t, l, server, surfaceTool("a")) // nothing new, yet there is something to write
 		mustRecord(t, l, server, surfaceTool("a"))
-		wantBetween(t, store.saves, 0, saves+1, "writes of what is the same")
+		assert.Between(t, store.saves, 0, saves+1, "writes of what is the same")
 		assert.Lacks(t, string(store.data), "pending", "more writes")
 		// An approval takes along what has not been written.
 		for i := range 3 {
@@ -110,7 +110,7 @@ func TestChangingServer(t *testing.T) {
 		}
 		mustApprove(t, l, l.Pending()...)
 		other := loadLedger(t, store)
-		got := only(t, other.Entries())
+		got := assert.Only(t, other.Entries())
 		assert.Equal(t, got.By, "alice", "entries: by")
 		assert.Equal(t, got.Hash, l.Entries()[0].Hash, "entries: hash")
 	})

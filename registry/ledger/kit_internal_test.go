@@ -5,39 +5,18 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/document"
 	"github.com/mcpbelt/mcpbelt/storage"
-
-	"cmp"
-	"fmt"
-	"slices"
-	"testing"
-
-	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // errorOf returns the error of a call, without its result.
 func errorOf[T any](_ T, err error) error { return err }
-
-// only returns the one element of a list. It ends the test if there are others, or none.
-func only[T any](t testing.TB, list []T) T {
-	t.Helper()
-	if len(list) != 1 {
-		t.Fatalf("got %d elements, want one: %v", len(list), list)
-	}
-	return list[0]
-}
-
-// wantBetween reports an error unless least <= got <= most.
-func wantBetween[T cmp.Ordered](t testing.TB, got, least, most T, what ...any) {
-	t.Helper()
-	if got < least || got > most {
-		assert.Equal(t, fmt.Sprint(got), fmt.Sprintf("between %v and %v", least, most), what...)
-	}
-}
 
 // surfaceTool returns the definition of a tool that has something everywhere.
 func surfaceTool(name string, edits ...func(*Tool)) *Tool {

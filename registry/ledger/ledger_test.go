@@ -58,7 +58,7 @@ func TestRugPulls(t *testing.T) {
 				wantKind(t, l, server, ToolChanged, bad)
 				wantKind(t, l, server, "", other)
 				c := l.Judge(*server, NewSurface(bad))
-				assert.Equal(t, only(t, c.Fields).Field, pull.field, "the field that has changed")
+				assert.Equal(t, assert.Only(t, c.Fields).Field, pull.field, "the field that has changed")
 				assert.False(t, c.Since.IsZero(), "a change without a time")
 				assert.Equal(t, pendingIn(l), "read changed")
 				assert.Equal(t, l.Pending()[0].Hash, NewSurface(bad).Hash, "the hash")

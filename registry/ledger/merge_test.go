@@ -126,7 +126,7 @@ func TestGitMerges(t *testing.T) {
 			if c.conflict {
 				_, err := Open(path, nil)
 				bad := assert.As[*Error](t, err, "a file with markers")
-				wantBetween(t, bad.line, 2, math.MaxInt, "a file with markers")
+				assert.Between(t, bad.line, 2, math.MaxInt, "a file with markers")
 				assert.Contains(t, bad.Error(), "merge conflict", "a file with markers")
 				return
 			}

@@ -28,7 +28,7 @@ func TestWhatWaitsAtAnotherProcess(t *testing.T) {
 	mustRecord(t, serve, github, a, b)
 	other := assert.Value(Open(path, nil))(t)
 	mustRecord(t, other, github, a)
-	mustApprove(t, other, only(t, other.Pending("github")))
+	mustApprove(t, other, assert.Only(t, other.Pending("github")))
 	mustRecord(t, serve, github, a)
 	mustRecord(t, serve, github, a, b) // it has come back
 	wantKind(t, serve, github, "", b)

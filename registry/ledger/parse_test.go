@@ -54,7 +54,7 @@ func TestDamagedLedgers(t *testing.T) {
 			_, err := Open(path, nil)
 			bad := assert.As[*Error](t, err, "it was opened")
 			assert.Equal(t, bad.file, path, "file")
-			wantBetween(t, bad.line, 1, math.MaxInt, "line")
+			assert.Between(t, bad.line, 1, math.MaxInt, "line")
 			assert.Equal(t, bad.server, c.server, "server")
 			if c.tool != "" {
 				assert.Equal(t, bad.tool, c.tool, "tool")

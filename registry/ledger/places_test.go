@@ -29,7 +29,7 @@ func TestPlaces(t *testing.T) {
 	_, changed := l.Generation()
 	mustRecord(t, l, theirs, a, b)
 	<-changed
-	assert.Equal(t, only(t, l.Pending()).Place, project, "the place of what waits")
+	assert.Equal(t, assert.Only(t, l.Pending()).Place, project, "the place of what waits")
 	mustApprove(t, l, l.Pending()...)
 	wantKind(t, l, theirs, "", a)
 	wantKind(t, l, mine, ToolNew, b)

@@ -130,7 +130,7 @@ func TestEveryChangeCounts(t *testing.T) {
 		edit(def)
 		add(name, def)
 	}
-	wantBetween(t, len(seen), 150, math.MaxInt, "hashes")
+	assert.Between(t, len(seen), 150, math.MaxInt, "hashes")
 }
 
 func deep(n int) json.RawMessage {
@@ -259,9 +259,9 @@ func TestDiffIsBounded(t *testing.T) {
 	assert.Contains(t, f.Before, "ä1ä", "the difference")
 	assert.Contains(t, f.After, `ä2\u202eä`, "the difference")
 	for _, f := range d.Fields {
-		wantBetween(t, len(f.Field), 0, 2*maxFieldPath, "long: field")
-		wantBetween(t, utf8.RuneCountInString(f.Before), 0, maxFieldValue+20, "long")
-		wantBetween(t, utf8.RuneCountInString(f.After), 0, maxFieldValue+20, "long")
+		assert.Between(t, len(f.Field), 0, 2*maxFieldPath, "long: field")
+		assert.Between(t, utf8.RuneCountInString(f.Before), 0, maxFieldValue+20, "long")
+		assert.Between(t, utf8.RuneCountInString(f.After), 0, maxFieldValue+20, "long")
 	}
 	var same Change
 	same.compare(nil, NewSurface(before).canonical(), NewSurface(before).canonical())

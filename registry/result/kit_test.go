@@ -1,23 +1,13 @@
 package result
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
-
-// wantBetween reports an error unless least <= got <= most.
-func wantBetween[T cmp.Ordered](t testing.TB, got, least, most T, what ...any) {
-	t.Helper()
-	if got < least || got > most {
-		assert.Equal(t, fmt.Sprint(got), fmt.Sprintf("between %v and %v", least, most), what...)
-	}
-}
 
 // stranger returns a tool of a server that is not trusted.
 func stranger() From { return From{Server: "web", Tool: "get"} }

@@ -79,7 +79,7 @@ func TestEveryKindThroughEveryStage(t *testing.T) {
 		assert.Equal(t, kinds(got.Content), want, "wrap %v: content", wrap)
 		text := jsonOf(t, got)
 		assert.Lacks(t, text, token, "wrap %v", wrap)
-		wantBetween(t, strings.Count(text, "[redacted: GitHub token]"), 3, math.MaxInt, "wrap %v, secrets", wrap)
+		assert.Between(t, strings.Count(text, "[redacted: GitHub token]"), 3, math.MaxInt, "wrap %v, secrets", wrap)
 		raw, _ := got.StructuredContent.(json.RawMessage)
 		assert.Equal(t, string(raw), `{ "n":12345678901234567890 , "s":"[redacted: GitHub token]"}`, "wrap %v, structured content", wrap)
 		assert.Equal(t, got.Meta["of"], "all", "wrap %v, the _meta", wrap)
@@ -144,7 +144,7 @@ func TestLargeStructuredContent(t *testing.T) {
 		r := New(&Options{})
 		got := r.Shape(t.Context(), stranger(), res)
 		assert.True(t, got.StructuredContent == nil, "%s, bytes of text and : structuredContent", name)
-		wantBetween(t, len(Text(got)), 0, r.maxBytes, "%s: bytes of text", name)
+		assert.Between(t, len(Text(got)), 0, r.maxBytes, "%s: bytes of text", name)
 		assert.Equal(t, readAll(t, t.Context(), r, handleIn(t, got), len(res.Content), 0), string(structured(res)), "%s, bytes were read", name)
 		if name == "with text" && !strings.HasPrefix(Text(got), "5000 names\n[100003 bytes of structured content, left out here") {
 			t.Errorf("text %q", Text(got))
@@ -205,7 +205,7 @@ func TestWrap(t *testing.T) {
 		}
 		got := Text(r.Shape(t.Context(), e, res))
 		assert.Equal(t, len(regexp.MustCompile(`(?i)<[\\/\s]*untrusted.content`).FindAllString(got, -1)), 2)
-		wantBetween(t, strings.Count(got, "&lt;"), 3, math.MaxInt)
+		assert.Between(t, strings.Count(got, "&lt;"), 3, math.MaxInt)
 		// In structured content it stays the same value.
 		value := map[string]any{"a": forged}
 		raw := &mcp.CallToolResult{StructuredContent: json.RawMessage(strings.ReplaceAll(jsonOf(t, value), `\u003c`, "<"))}
@@ -267,7 +267,7 @@ func TestStrangeResults(t *testing.T) {
 	}
 	got := r.Shape(t.Context(), stranger(), res)
 	text := Text(got)
-	wantBetween(t, len(text), 0, 1024, "bytes")
+	assert.Between(t, len(text), 0, 1024, "bytes")
 	assert.Lacks(t, text, token, "bytes")
 	assert.False(t, r.Shape(t.Context(), stranger(), nil) != nil, "nothing became something")
 	for i := range res.Content {

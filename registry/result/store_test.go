@@ -81,8 +81,8 @@ func TestStoreIsBounded(t *testing.T) {
 		}
 		want := (share.Amount{Count: r.store.kept.Len(), Bytes: total})
 		assert.Equal(t, r.store.held.Total(), want)
-		wantBetween(t, total, 0, 1<<20, "bytes")
-		wantBetween(t, want.Count, 0, 5, "count")
+		assert.Between(t, total, 0, 1<<20, "bytes")
+		assert.Between(t, want.Count, 0, 5, "count")
 		if m := handles.FindStringSubmatch(Text(got)); m != nil {
 			return m[1]
 		}
@@ -209,6 +209,6 @@ func TestReadRefuses(t *testing.T) {
 		if strings.Contains(want, "[bytes") {
 			assert.Equal(t, got, want, "%s", args)
 		}
-		wantBetween(t, len(got), 0, r.maxBytes, "%s: bytes", args)
+		assert.Between(t, len(got), 0, r.maxBytes, "%s: bytes", args)
 	}
 }

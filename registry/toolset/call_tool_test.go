@@ -46,8 +46,8 @@ func TestCallTool(t *testing.T) {
 			*calls, seen = nil, nil
 			const want = `{"title":"a","draft":true}`
 			assert.Equal(t, textOf(t, assert.Value(call())(t)), "got "+want, "%s, %s", args, way)
-			wantList(t, *calls, []string{want}, "%s, %s: calls", args, way)
-			wantList(t, seen, []string{"github__create_issue" + want}, "%s, %s: seen by middleware", args, way)
+			assert.List(t, *calls, []string{want}, "%s, %s: calls", args, way)
+			assert.List(t, seen, []string{"github__create_issue" + want}, "%s, %s: seen by middleware", args, way)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestFindersStay(t *testing.T) {
 		assert.Contains(t, fmt.Sprint(errorOf(r.Call(t.Context(), "serch_tools", nil))), `did you mean "search_tools"?`)
 		diff := mustReplace(t, r, "", native("search_tools"), native("other"))
 		assert.Equal(t, len(diff.Rejected), 1, "replaced: rejected")
-		wantBetween(t, len(diff.Added), 0, 1, "replaced: added")
+		assert.Between(t, len(diff.Added), 0, 1, "replaced: added")
 	}
 }
 

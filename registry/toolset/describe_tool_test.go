@@ -80,8 +80,8 @@ func TestDescribeToolHasBounds(t *testing.T) {
 	huge := schema(100_000)
 	mustReplace(t, r, "large", described("large", "a", "", huge, nil))
 	_, shown = show(t, r, `{"names":["large__a"]}`)
-	assert.Equal(t, string(only(t, shown.Tools).InputSchema), huge, "the schema")
+	assert.Equal(t, string(assert.Only(t, shown.Tools).InputSchema), huge, "the schema")
 	res, shown := show(t, r, `{"names":["`+strings.Repeat("ä", 10_000)+`"]}`)
-	wantBetween(t, len(textOf(t, res)), 0, 2_000, "bytes for an unknown name")
+	assert.Between(t, len(textOf(t, res)), 0, 2_000, "bytes for an unknown name")
 	assert.Equal(t, len(shown.Missing), 1, "tools that are missing")
 }

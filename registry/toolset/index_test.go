@@ -44,7 +44,7 @@ func TestSearchReadsAsLongAsItsContext(t *testing.T) {
 		for attempt := 1; ; attempt++ {
 			matches, err := r.Search(&expiringContext{t.Context(), 20}, toolset.Query{Text: text})
 			if err == nil {
-				wantBetween(t, attempt, 3, 20, "searches until one comes to an end")
+				assert.Between(t, attempt, 3, 20, "searches until one comes to an end")
 				assert.Equal(t, matches[0].Tool.Definition().Name, want, "%q finds first", text)
 				return
 			}

@@ -3,7 +3,6 @@
 package toolset
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,14 +23,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
-
-// wantBetween reports an error unless least <= got <= most.
-func wantBetween[T cmp.Ordered](t testing.TB, got, least, most T, what ...any) {
-	t.Helper()
-	if got < least || got > most {
-		assert.Equal(t, fmt.Sprint(got), fmt.Sprintf("between %v and %v", least, most), what...)
-	}
-}
 
 type bareTool struct{ def *registry.Definition }
 
@@ -234,7 +225,7 @@ func TestSummary(t *testing.T) {
 		for _, tool := range s.Tools {
 			got := summaryOf(&registry.Definition{Title: tool.Title, Description: tool.Description})
 			n := utf8.RuneCountInString(got)
-			wantBetween(t, n, 0, maxHitSummary+2, "%s/%s, characters", s.Name, tool.Name)
+			assert.Between(t, n, 0, maxHitSummary+2, "%s/%s, characters", s.Name, tool.Name)
 			assert.False(t, n == 0, "%s/%s, characters", s.Name, tool.Name)
 			assert.Equal(t, plain.Text(got), got, "%s/%s, characters", s.Name, tool.Name)
 			assert.Lacks(t, got, "\n", "%s/%s, characters", s.Name, tool.Name)
@@ -274,14 +265,14 @@ func TestEstimateOfRealDefinitions(t *testing.T) {
 			def := &registry.Definition{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema}
 			n := estimateTokensIn(appendDefinition(nil, def))
 			share := float64(n) / float64(tool.Tokens)
-			wantBetween(t, share, 0.65, 1.4, "%s/%s, tokens are estimated", s.Name, tool.Name)
+			assert.Between(t, share, 0.65, 1.4, "%s/%s, tokens are estimated", s.Name, tool.Name)
 			low, high = min(low, share), max(high, share)
 			want, got, tools = want+tool.Tokens, got+n, tools+1
 		}
 	}
 	share := float64(got) / float64(want)
 	t.Logf("%d definitions: %d tokens are estimated, %d counted: %.3f in all, from %.2f to %.2f each", tools, got, want, share, low, high)
-	wantBetween(t, share, 0.95, 1.1, "in all")
+	assert.Between(t, share, 0.95, 1.1, "in all")
 }
 
 // Texts of all kinds, with what o200k_base makes of them. What is not English may
@@ -316,8 +307,8 @@ func TestEstimateOfTexts(t *testing.T) {
 		{"Tạo một vấn đề mới trong kho lưu trữ. Tiêu đề là bắt buộc và có thể dùng định dạng trong nội dung.", 29},
 	} {
 		got := estimateTokensIn([]byte(c.text))
-		wantBetween(t, float64(got), 0.5*float64(c.want), math.MaxInt, "%d tokens are estimated, %d counted", got, c.want)
-		wantBetween(t, got, 0, 5*c.want/2, "%d tokens are estimated, %d counted", got, c.want)
+		assert.Between(t, float64(got), 0.5*float64(c.want), math.MaxInt, "%d tokens are estimated, %d counted", got, c.want)
+		assert.Between(t, got, 0, 5*c.want/2, "%d tokens are estimated, %d counted", got, c.want)
 	}
 }
 

@@ -1,7 +1,6 @@
 package toolset_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,7 +55,7 @@ func textResult(s string) *mcp.CallToolResult {
 // textOf returns the text of a result that is one block of text.
 func textOf(t testing.TB, res *mcp.CallToolResult) string {
 	t.Helper()
-	block, ok := only(t, res.Content).(*mcp.TextContent)
+	block, ok := assert.Only(t, res.Content).(*mcp.TextContent)
 	if !ok {
 		t.Fatalf("got content of type %T, want a text", res.Content[0])
 	}
@@ -97,31 +96,6 @@ func ptr[T any](v T) *T { return &v }
 // errorOf returns the error of a call, without its result.
 func errorOf[T any](_ T, err error) error { return err }
 
-// only returns the one element of a list. It ends the test if there are others, or none.
-func only[T any](t testing.TB, list []T) T {
-	t.Helper()
-	if len(list) != 1 {
-		t.Fatalf("got %d elements, want one: %v", len(list), list)
-	}
-	return list[0]
-}
-
-// wantList reports an error if two lists differ.
-func wantList[T comparable](t testing.TB, got, want []T, what ...any) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		assert.Equal(t, fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want), what...)
-	}
-}
-
-// wantBetween reports an error unless least <= got <= most.
-func wantBetween[T cmp.Ordered](t testing.TB, got, least, most T, what ...any) {
-	t.Helper()
-	if got < least || got > most {
-		assert.Equal(t, fmt.Sprint(got), fmt.Sprintf("between %v and %v", least, most), what...)
-	}
-}
-
 // found returns the names of the tools that a search finds, the best first.
 func found(t testing.TB, r *belt, q toolset.Query) []string {
 	t.Helper()
@@ -136,7 +110,7 @@ func found(t testing.TB, r *belt, q toolset.Query) []string {
 
 func wantFound(t testing.TB, r *belt, query string, want ...string) {
 	t.Helper()
-	wantList(t, found(t, r, toolset.Query{Text: query}), want, "%q finds", query)
+	assert.List(t, found(t, r, toolset.Query{Text: query}), want, "%q finds", query)
 }
 
 // wantFirst checks which tool a search finds first.

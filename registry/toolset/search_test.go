@@ -54,7 +54,7 @@ func TestSearchReturnsWhatIsThereNow(t *testing.T) {
 	mustReplace(t, r, "notes", again)
 	assert.Equal(t, r.Snapshot().Version(), before.Version(), "the same definitions make a new version")
 	matches := assert.Value(r.Search(t.Context(), toolset.Query{Text: "write"}))(t)
-	assert.Equal(t, only(t, matches).Tool, registry.Tool(again), "the tool")
+	assert.Equal(t, assert.Only(t, matches).Tool, registry.Tool(again), "the tool")
 }
 
 // What waits for approval is not found before a person approved it.
@@ -84,7 +84,7 @@ func TestSearchIsForTheUser(t *testing.T) {
 		for _, m := range matches {
 			got = append(got, m.Tool.Definition().Name)
 		}
-		wantList(t, got, want, "%s finds", user)
+		assert.List(t, got, want, "%s finds", user)
 	}
 	wantFound(t, r, "search tools")
 }
@@ -98,8 +98,8 @@ func TestSearchFilters(t *testing.T) {
 	assert.Equal(t, len(found(t, r, toolset.Query{Text: "note"})), 5, "tools without a limit")
 	assert.Equal(t, len(found(t, r, toolset.Query{Text: "note", Limit: 1000})), 100, "tools")
 	assert.Equal(t, len(found(t, r, toolset.Query{Text: "note", Limit: -1})), 5, "tools")
-	wantList(t, found(t, r, toolset.Query{Text: "note", Servers: []string{"s299", "s7", "gone"}}), []string{"s299__read_note", "s7__read_note"}, "two servers")
-	wantList(t, found(t, r, toolset.Query{Text: "note", Servers: []string{""}}), []string{"note"}, "native tools")
+	assert.List(t, found(t, r, toolset.Query{Text: "note", Servers: []string{"s299", "s7", "gone"}}), []string{"s299__read_note", "s7__read_note"}, "two servers")
+	assert.List(t, found(t, r, toolset.Query{Text: "note", Servers: []string{""}}), []string{"note"}, "native tools")
 	assert.Equal(t, len(found(t, r, toolset.Query{Text: "note", Servers: []string{}})), 0, "no server at all")
 	asked := map[string]int{}
 	last := toolset.Query{Text: "note", Keep: func(def *registry.Definition, h registry.Hints) bool {
@@ -107,9 +107,9 @@ func TestSearchFilters(t *testing.T) {
 		assert.False(t, h.Annotated, "hints of a tool without annotations")
 		return def.Origin.Server == "s123"
 	}}
-	wantList(t, found(t, r, last), []string{"s123__read_note"}, "by a function")
+	assert.List(t, found(t, r, last), []string{"s123__read_note"}, "by a function")
 	for name, n := range asked {
-		wantBetween(t, n, 0, 1, "times that Keep was asked about %s", name)
+		assert.Between(t, n, 0, 1, "times that Keep was asked about %s", name)
 	}
 	// It may use the registry.
 	nested := toolset.Query{Text: "note", Keep: func(*registry.Definition, registry.Hints) bool {
@@ -173,10 +173,10 @@ func TestSearchSparesWhatIsThere(t *testing.T) {
 	r := newBelt(t, nil, nil)
 	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "print_note", ""),
 		described("notes", "alter_note", "", `{}`, &mcp.ToolAnnotations{DestructiveHint: ptr(true)}))
-	wantList(t, found(t, r, toolset.Query{Text: "note", Limit: 1}), []string{"notes__print_note"})
+	assert.List(t, found(t, r, toolset.Query{Text: "note", Limit: 1}), []string{"notes__print_note"})
 	mustReplace(t, r, "mail", serverTool("mail", "write_letter", ""), serverTool("mail", "the_letter", ""))
-	wantList(t, found(t, r, toolset.Query{Text: "which letters are there", Limit: 1}), []string{"mail__the_letter"})
-	wantList(t, found(t, r, toolset.Query{Text: "remove note", Limit: 1}), []string{"notes__delete_note"})
+	assert.List(t, found(t, r, toolset.Query{Text: "which letters are there", Limit: 1}), []string{"mail__the_letter"})
+	assert.List(t, found(t, r, toolset.Query{Text: "remove note", Limit: 1}), []string{"notes__delete_note"})
 }
 
 // A conversation finds what it ends with, and words that are repeated count once.
@@ -206,7 +206,7 @@ func TestSearchOfAStuffedTool(t *testing.T) {
 			in++
 		}
 	}
-	wantBetween(t, in, 0, len(queries)/20, "queries that find it among the first five")
+	assert.Between(t, in, 0, len(queries)/20, "queries that find it among the first five")
 }
 
 func TestSearchEndsWithItsContext(t *testing.T) {
@@ -238,7 +238,7 @@ func TestSearchWhileTheCatalogueChanges(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	wantBetween(t, len(found(t, r, toolset.Query{Text: "tool 49", Limit: 10})), 4, math.MaxInt, "tools found in the end")
+	assert.Between(t, len(found(t, r, toolset.Query{Text: "tool 49", Limit: 10})), 4, math.MaxInt, "tools found in the end")
 }
 
 // Two words that mean one in a query mean it in a tool, too.
@@ -320,7 +320,7 @@ func TestSearchRelevance(t *testing.T) {
 			{"right@5", got.Right5, c.right5, plain.Right5},
 			{"right@15", got.Right15, c.right15, plain.Right15},
 		} {
-			wantBetween(t, m.got, m.floor, math.MaxInt, "%s: %s", c.name, m.name)
+			assert.Between(t, m.got, m.floor, math.MaxInt, "%s: %s", c.name, m.name)
 			assert.True(t, m.got > m.less, "%s: %s is more than counting words has", c.name, m.name)
 		}
 	}

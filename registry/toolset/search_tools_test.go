@@ -102,7 +102,7 @@ func TestSearchToolsIsShort(t *testing.T) {
 		args := assert.Value(json.Marshal(map[string]string{"query": q.Text}))(t)
 		size += len(ask(t, r, "search_tools", string(args)))
 	}
-	wantBetween(t, size/len(queries), 0, 1600, "bytes of an answer")
+	assert.Between(t, size/len(queries), 0, 1600, "bytes of an answer")
 }
 
 func TestSearchToolsNarrowed(t *testing.T) {
@@ -159,7 +159,7 @@ func TestSearchToolsOfAHostileServer(t *testing.T) {
 	assert.Lacks(t, got, "<untrusted-content", "something looks like an enclosure")
 	assert.Lacks(t, got, "</untrusted-content", "something looks like an enclosure")
 	assert.Contains(t, got, "&lt;/untrusted-content", "something looks like an enclosure")
-	wantBetween(t, len(got), 0, 1200, "bytes")
+	assert.Between(t, len(got), 0, 1200, "bytes")
 }
 
 // However much the servers say, the answer has a bound.
@@ -176,11 +176,11 @@ func TestSearchToolsHasBounds(t *testing.T) {
 	}
 	mustReplace(t, r, "big", tools...)
 	got := ask(t, r, "search_tools", `{"query":"note","limit":20}`)
-	wantBetween(t, len(got), 0, 10<<10, "bytes")
+	assert.Between(t, len(got), 0, 10<<10, "bytes")
 	assert.Equal(t, strings.Count(got, "- big__note_"), 20, "hits")
 	got = ask(t, r, "search_tools", `{"query":"note"}`)
-	wantBetween(t, len(got), 0, 8<<10, "bytes of five hits")
-	wantBetween(t, strings.Count(got, "注"), 5*150, math.MaxInt, "characters of what is said of five tools")
+	assert.Between(t, len(got), 0, 8<<10, "bytes of five hits")
+	assert.Between(t, strings.Count(got, "注"), 5*150, math.MaxInt, "characters of what is said of five tools")
 }
 
 // A model is not told of what its user may not call, nor of what nobody approved.
@@ -235,7 +235,7 @@ func TestFindersAreSmall(t *testing.T) {
 	r := searching(t, registry.Options{})
 	set := r.Toolset(t.Context(), &toolset.SetOptions{Share: -1, Always: none})
 	assert.Equal(t, toolNames(set.Tools), finders)
-	wantBetween(t, set.Tokens, 0, 360, "tokens of the finders")
+	assert.Between(t, set.Tokens, 0, 360, "tokens of the finders")
 	for _, tool := range set.Tools {
 		def := tool.Definition()
 		var schema struct {

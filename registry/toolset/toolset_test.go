@@ -118,7 +118,7 @@ func TestToolsetNamesServers(t *testing.T) {
 		server := fmt.Sprintf("server-%03d-with-a-long-name", i)
 		mustReplace(t, r, server, serverTool(server, "x", ""))
 	}
-	wantBetween(t, len(describe(always)), 0, 1500, "bytes")
+	assert.Between(t, len(describe(always)), 0, 1500, "bytes")
 	assert.Contains(t, describe(always), " more.")
 }
 
