@@ -149,7 +149,7 @@ func TestResumeAfterConversationWentOn(t *testing.T) {
 	reg := newCautious(t, &l)
 	model := newModel(t)
 	agent := &graphAgent{belt: belt.New(reg, nil)}
-	agent.graph = newGraph(t, agent, newChatModel(t, model.URL))
+	agent.graph = newGraph(t, agent, newModelOf(t, "", model.URL))
 	model.Then(calls("picture", `{}`, "remove", `{"name":"a"}`))
 	first, err := agent.Ask(t.Context(), "remove it")
 	if err != nil || len(first.Waits) != 1 {
@@ -158,7 +158,7 @@ func TestResumeAfterConversationWentOn(t *testing.T) {
 	kept := slices.Clone(agent.messages)
 	model.Then(says("it may be"))
 	other := &graphAgent{belt: agent.belt, messages: kept}
-	other.graph = newGraph(t, other, newChatModel(t, model.URL))
+	other.graph = newGraph(t, other, newModelOf(t, "", model.URL))
 	if turn, err := other.Ask(t.Context(), "is it gone?"); err != nil || turn.Text != "it may be" {
 		t.Fatalf("%+v, %v, %q", turn, err, model.Refused())
 	}

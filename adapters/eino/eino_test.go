@@ -92,13 +92,13 @@ func TestToolsNode(t *testing.T) {
 		Without: map[string]string{"lost": "a graph that was interrupted goes on with the calls, whatever else it is given"},
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 			agent := &graphAgent{belt: belt.New(r, nil)}
-			agent.graph = newGraph(t, agent, newChatModel(t, url))
+			agent.graph = newGraph(t, agent, newModelOf(t, "", url))
 			return agent
 		},
 	})
 }
 
-func newGraph(t *testing.T, agent *graphAgent, m *chatModel) compose.Runnable[[]*schema.Message, *schema.Message] {
+func newGraph(t *testing.T, agent *graphAgent, m model.ToolCallingChatModel) compose.Runnable[[]*schema.Message, *schema.Message] {
 	ctx := t.Context()
 	config := assert.Value(agent.belt.ToolsNode(ctx))(t)
 	node := assert.Value(compose.NewToolNode(ctx, &config))(t)
@@ -136,7 +136,7 @@ func TestReact(t *testing.T) {
 		Without: map[string]string{"lost": "a graph that was interrupted goes on with the calls, whatever else it is given"},
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 			agent := &graphAgent{belt: belt.New(r, nil)}
-			agent.graph = newReact(t, agent, newChatModel(t, url))
+			agent.graph = newReact(t, agent, newModelOf(t, "", url))
 			return agent
 		},
 	})
@@ -236,7 +236,7 @@ func (a *adkAgent) events(events *adk.AsyncIterator[*adk.AgentEvent]) (*adaptert
 // startAgent starts conversations with agents of adk.
 func startAgent(opts *belt.Options, streaming bool) func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 	return func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
-		return &adkAgent{belt: belt.New(r, opts), model: newChatModel(t, url), store: newStore(), streaming: streaming}
+		return &adkAgent{belt: belt.New(r, opts), model: newModelOf(t, "", url), store: newStore(), streaming: streaming}
 	}
 }
 

@@ -84,8 +84,12 @@ func TestCallsWithoutIDs(t *testing.T) {
 		"names":   {piece(-1, "picture", "picture", `{}`), remove(-1, "remove", "a"), remove(-1, "remove", "b")},
 		"chunks": {piece(0, "", "picture", `{`), piece(0, "late", "", `}`), piece(1, "remove", "remove", `{"name":"a"`), piece(1, "remove", "", `}`),
 			piece(2, "remove", "remove", `{"name":`), piece(2, "", "", `"b"}`)},
+		"one index": {piece(0, "1", "picture", `{}`), remove(0, "2", "a"), remove(0, "3", "b")},
 	} {
 		for _, streams := range []bool{false, true} {
+			if name == "one index" && !streams {
+				continue // the model could not put them together
+			}
 			var l log
 			m := &vagueModel{says: [][]*schema.Message{says, {schema.AssistantMessage("done", nil)}}}
 			agent := &graphAgent{belt: belt.New(newCautious(t, &l), &belt.Options{Turn: profile.TurnOptions{TextOnly: streams}})}

@@ -58,7 +58,7 @@ func TestListChangesWhileAgentRuns(t *testing.T) {
 	config := assert.Value(b.ToolsNode(t.Context()))(t)
 	own := ownTool(t)
 	config.Tools = append(config.Tools, own)
-	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
+	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newModelOf(t, "", model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
 	model.Then(calls("install", `{}`), calls("picture", `{}`, "own", `{"name":"x"}`), calls("install", `{}`), says("done"))
 	answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, agent.WithComposeOptions(b.Live(t.Context(), own)))
 	if err != nil || answer.Content != "done" {
@@ -83,7 +83,7 @@ func TestListChangesWhileAgentOfADKRuns(t *testing.T) {
 	for _, text := range []bool{false, true} {
 		model := newModel(t)
 		model.Then(calls("install", `{}`), calls("picture", `{}`), says("done"))
-		a := &adkAgent{belt: belt.New(newInstaller(t), &belt.Options{Turn: profile.TurnOptions{TextOnly: text}}), model: newChatModel(t, model.URL), store: newStore()}
+		a := &adkAgent{belt: belt.New(newInstaller(t), &belt.Options{Turn: profile.TurnOptions{TextOnly: text}}), model: newModelOf(t, "", model.URL), store: newStore()}
 		turn, err := a.Ask(t.Context(), "go")
 		if err != nil || turn.Text != "done" {
 			t.Fatalf("%v, %v, %q", turn, err, model.Refused())
@@ -106,7 +106,7 @@ func TestOtherToolsOfAgent(t *testing.T) {
 	b := belt.New(newInstaller(t), nil)
 	tools := assert.Value(b.AgentTools(t.Context()))(t)
 	made := assert.Value(adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
-		Name: "agent", Description: "ends", Model: b.Model(newChatModel(t, model.URL)), ToolsConfig: tools, Exit: adk.ExitTool{},
+		Name: "agent", Description: "ends", Model: b.Model(newModelOf(t, "", model.URL)), ToolsConfig: tools, Exit: adk.ExitTool{},
 	}))(t)
 	model.Then(calls("install", `{}`), calls("exit", `{"final_result":"over"}`))
 	a := &adkAgent{}
@@ -124,7 +124,7 @@ func TestToolsAsOptions(t *testing.T) {
 	model := newModel(t)
 	reg := newInstaller(t)
 	b := belt.New(reg, nil)
-	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), MaxStep: 20,
+	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newModelOf(t, "", model.URL)), MaxStep: 20,
 		ToolsConfig: compose.ToolsNodeConfig{UnknownToolsHandler: b.Unknown}}))(t)
 	tools := assert.Value(b.Tools(t.Context()))(t)
 	opts := assert.Value(react.WithTools(t.Context(), append(tools, ownTool(t))...))(t)
@@ -146,7 +146,7 @@ func TestNoTools(t *testing.T) {
 	model := newModel(t)
 	reg := registry.New(nil)
 	b := belt.New(reg, nil)
-	m := b.Model(newChatModel(t, model.URL))
+	m := b.Model(newModelOf(t, "", model.URL))
 	model.Then(says("one"), says("two"))
 	assert.Value(m.Generate(t.Context(), []*schema.Message{schema.UserMessage("a")}))(t)
 	assert.OK(t, reg.Add(pictureTool("picture", func() {})))
@@ -171,10 +171,10 @@ func TestUnknownProvider(t *testing.T) {
 	if _, err := b.Unknown(t.Context(), "x", "{}"); err == nil {
 		t.Error("Unknown has made a call")
 	}
-	if _, err := b.Model(&chatModel{}).Generate(t.Context(), nil); err == nil {
+	if _, err := b.Model(&toldModel{}).Generate(t.Context(), nil); err == nil {
 		t.Error("the model was asked")
 	}
-	if _, err := b.Model(&chatModel{}).Stream(t.Context(), nil); err == nil {
+	if _, err := b.Model(&toldModel{}).Stream(t.Context(), nil); err == nil {
 		t.Error("the model was asked")
 	}
 }

@@ -169,7 +169,7 @@ func TestNameTaken(t *testing.T) {
 	info := assert.Value(own.Info(t.Context()))(t)
 	model := newModel(t)
 	model.Then(says("done"))
-	with := assert.Value(b.Model(newChatModel(t, model.URL)).WithTools([]*schema.ToolInfo{info}))(t)
+	with := assert.Value(b.Model(newModelOf(t, "", model.URL)).WithTools([]*schema.ToolInfo{info}))(t)
 	if _, err := with.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}); err != nil {
 		t.Fatal(err, model.Refused())
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/cloudwego/eino-ext/components/model/gemini"
 	"github.com/cloudwego/eino-ext/components/model/openai"
+	acl "github.com/cloudwego/eino-ext/libs/acl/openai"
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
 	"google.golang.org/genai"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
@@ -20,13 +22,43 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
+// A thinking model gives back what it thought before its calls, which eino-ext's for OpenAI does not.
+type thinkingModel struct{ *openai.ChatModel }
+
+func (m thinkingModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	with, err := m.ChatModel.WithTools(tools)
+	return thinkingModel{with.(*openai.ChatModel)}, err
+}
+
+func (m thinkingModel) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	return m.ChatModel.Generate(ctx, in, append(opts, acl.WithRequestPayloadModifier(addThoughts))...)
+}
+
+func (m thinkingModel) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	return m.ChatModel.Stream(ctx, in, append(opts, acl.WithRequestPayloadModifier(addThoughts))...)
+}
+
+func addThoughts(_ context.Context, in []*schema.Message, raw []byte) ([]byte, error) {
+	var body map[string]any
+	err := json.Unmarshal(raw, &body)
+	for i, m := range in {
+		if m.ReasoningContent != "" {
+			body["messages"].([]any)[i].(map[string]any)["reasoning_content"] = m.ReasoningContent
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(body)
+}
+
 // newModelOf returns a model of eino-ext's.
 func newModelOf(t *testing.T, p profile.Provider, url string) model.ToolCallingChatModel {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
 	if p != profile.Gemini {
-		return assert.Value(openai.NewChatModel(t.Context(), &openai.ChatModelConfig{BaseURL: url, APIKey: "key", Model: "scripted", HTTPClient: client}))(t)
+		return thinkingModel{assert.Value(openai.NewChatModel(t.Context(), &openai.ChatModelConfig{BaseURL: url, APIKey: "key", Model: "scripted", HTTPClient: client}))(t)}
 	}
 	api := assert.Value(genai.NewClient(t.Context(), &genai.ClientConfig{APIKey: "key", HTTPClient: client, HTTPOptions: genai.HTTPOptions{BaseURL: url}}))(t)
 	return assert.Value(gemini.NewChatModel(t.Context(), &gemini.Config{Client: api, Model: "scripted"}))(t)
@@ -35,7 +67,7 @@ func newModelOf(t *testing.T, p profile.Provider, url string) model.ToolCallingC
 // TestProviders has the converters of eino-ext's models make of a schema what they will: the
 // API takes it, the model can fill it, and the server gets that.
 func TestProviders(t *testing.T) {
-	const schema = `{"type":"object","properties":{
+	const input = `{"type":"object","properties":{
 		"days":{"anyOf":[{"type":"integer"},{"type":"null"}]},"marks":{"type":["array","null"],"items":{"type":["integer","null"]}},
 		"mode":{"enum":["fast","slow"]},"size":{"enum":[1,2]},"free":{},
 		"in":{"type":"object","properties":{"of":{"type":["string","null"]}},"required":["of"]}},"required":["days","gone"]}`
@@ -54,7 +86,7 @@ func TestProviders(t *testing.T) {
 				script := adaptertest.NewModel(t, test.wire)
 				r := registry.New(nil)
 				var got string
-				assert.Value(r.Replace(registry.Server{Name: "s"}, []registry.Tool{registry.Remote("s", &mcp.Tool{Name: "look", InputSchema: json.RawMessage(schema)}, func(_ context.Context, _ string, args json.RawMessage, _ *mcp.RequestOptions) (*mcp.CallToolResult, error) {
+				assert.Value(r.Replace(registry.Server{Name: "s"}, []registry.Tool{registry.Remote("s", &mcp.Tool{Name: "look", InputSchema: json.RawMessage(input)}, func(_ context.Context, _ string, args json.RawMessage, _ *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 					var in any // a converter may have another order
 					assert.OK(t, json.Unmarshal(args, &in))
 					sorted := assert.Value(json.Marshal(in))(t)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
@@ -18,7 +19,7 @@ import (
 )
 
 // newNested returns an agent that has another one with the tools of a belt as its tool.
-func newNested(t *testing.T, b *belt.Belt, outer, inner *chatModel, kept *store) *adk.Runner {
+func newNested(t *testing.T, b *belt.Belt, outer, inner model.ToolCallingChatModel, kept *store) *adk.Runner {
 	t.Helper()
 	ctx := t.Context()
 	tools := assert.Value(b.AgentTools(ctx))(t)
@@ -63,7 +64,7 @@ func TestNestedAgents(t *testing.T) {
 		inner.Then(calls("picture", `{}`, "remove", `{"name":"a"}`, "remove", `{"name":"b"}`), says("helped"))
 		kept := newStore()
 		b := belt.New(newCautious(t, &l), nil)
-		m, n := newChatModel(t, outer.URL), newChatModel(t, inner.URL)
+		m, n := newModelOf(t, "", outer.URL), newModelOf(t, "", inner.URL)
 		text, waits := runEvents(t, newNested(t, b, m, n, kept).Query(t.Context(), "go", adk.WithCheckPointID("x")))
 		for left := 2; left > 0; left-- {
 			if len(waits) != left {
@@ -108,9 +109,9 @@ func TestTransferToAnotherAgent(t *testing.T) {
 	tools := assert.Value(b.AgentTools(t.Context()))(t)
 	first, second := newModel(t), newModel(t)
 	looker := assert.Value(adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
-		Name: "looker", Description: "looks", Model: b.Model(newChatModel(t, first.URL)), ToolsConfig: tools,
+		Name: "looker", Description: "looks", Model: b.Model(newModelOf(t, "", first.URL)), ToolsConfig: tools,
 	}))(t)
-	writer := assert.Value(adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "writer", Description: "writes", Model: newChatModel(t, second.URL)}))(t)
+	writer := assert.Value(adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "writer", Description: "writes", Model: newModelOf(t, "", second.URL)}))(t)
 	both := assert.Value(adk.SetSubAgents(t.Context(), looker, []adk.Agent{writer}))(t)
 	first.Then(calls("picture", `{}`), calls("transfer_to_agent", `{"agent_name":"writer"}`))
 	second.Then(says("a dot"))
@@ -126,7 +127,7 @@ func TestNestedDirect(t *testing.T) {
 	outer, inner := newModel(t), newModel(t)
 	outer.Then(calls("helper", `{"request":"show"}`), says("over"))
 	inner.Then(calls("show", `{}`))
-	runner := newNested(t, belt.New(direct(t), nil), newChatModel(t, outer.URL), newChatModel(t, inner.URL), newStore())
+	runner := newNested(t, belt.New(direct(t), nil), newModelOf(t, "", outer.URL), newModelOf(t, "", inner.URL), newStore())
 	if text, _ := runEvents(t, runner.Query(t.Context(), "go")); text != "over" {
 		t.Fatalf("it says %q; %q, %q", text, outer.Refused(), inner.Refused())
 	}
@@ -180,7 +181,7 @@ func TestDirectAndApproval(t *testing.T) {
 			}
 			model := newModel(t)
 			react := &graphAgent{belt: belt.New(reg, textOnly(text))}
-			react.graph = newReact(t, react, newChatModel(t, model.URL))
+			react.graph = newReact(t, react, newModelOf(t, "", model.URL))
 			for name, agent := range map[string]adaptertest.Agent{"react": react, "adk": startAgent(textOnly(text), false)(t, reg, model.URL)} {
 				model.Then(calls(said...))
 				before := len(model.Requests())

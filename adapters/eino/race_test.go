@@ -36,7 +36,7 @@ func TestManyRuns(t *testing.T) {
 	}
 	b := belt.New(reg, nil)
 	config := assert.Value(b.ToolsNode(t.Context()))(t)
-	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
+	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newModelOf(t, "", model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
 	stop := make(chan struct{})
 	var changing, running sync.WaitGroup
 	changing.Go(func() {

@@ -173,7 +173,7 @@ func TestAgentAfterRestart(t *testing.T) {
 	model.Then(calls("picture", `{}`, "remove", `{"name":"a"}`), says("done"))
 	kept := newStore()
 	start := func() *adkAgent {
-		return &adkAgent{belt: belt.New(newCautious(t, &l), nil), model: newChatModel(t, model.URL), store: kept}
+		return &adkAgent{belt: belt.New(newCautious(t, &l), nil), model: newModelOf(t, "", model.URL), store: kept}
 	}
 	first := start()
 	runner, err := first.runner(t.Context())

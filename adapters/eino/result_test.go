@@ -176,7 +176,7 @@ func TestReturnDirect(t *testing.T) {
 		model.Then(calls("show", `{}`))
 		b := belt.New(direct(t), opts)
 		config := assert.Value(b.ToolsNode(t.Context()))(t)
-		reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
+		reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newModelOf(t, "", model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
 		answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("show")}, agent.WithComposeOptions(b.Live(t.Context())))
 		if err != nil || texts(b, []*schema.Message{answer})[0] != "for your eyes" || shown.Load() != 0 {
 			t.Errorf("%v, %v, shown %d times", answer, err, shown.Load())
@@ -185,7 +185,7 @@ func TestReturnDirect(t *testing.T) {
 	t.Run("adk", func(t *testing.T) {
 		model := newModel(t)
 		model.Then(calls("show", `{}`))
-		a := &adkAgent{belt: belt.New(direct(t), opts), model: newChatModel(t, model.URL), store: newStore()}
+		a := &adkAgent{belt: belt.New(direct(t), opts), model: newModelOf(t, "", model.URL), store: newStore()}
 		assert.Value(a.Ask(t.Context(), "show"))(t)
 		last := a.messages[len(a.messages)-1]
 		if texts(a.belt, []*schema.Message{last})[0] != "for your eyes" || len(model.Requests()) != 1 || shown.Load() != 0 {
@@ -211,7 +211,7 @@ func TestEventsOfAgent(t *testing.T) {
 		var l log
 		model := newModel(t)
 		model.Then(calls("picture", `{}`, "nobody", `{}`), says("done"))
-		a := &adkAgent{belt: belt.New(newCautious(t, &l), &belt.Options{Turn: profile.TurnOptions{TextOnly: text}}), model: newChatModel(t, model.URL), store: newStore()}
+		a := &adkAgent{belt: belt.New(newCautious(t, &l), &belt.Options{Turn: profile.TurnOptions{TextOnly: text}}), model: newModelOf(t, "", model.URL), store: newStore()}
 		assert.Value(a.Ask(t.Context(), "look"))(t)
 		ids := map[string]int{}
 		for _, m := range a.messages {
