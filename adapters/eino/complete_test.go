@@ -122,9 +122,7 @@ func TestCompleteConversation(t *testing.T) {
 		b := belt.New(registry.New(nil), nil)
 		got := b.Messages(messages)
 		assert.Equal(t, said(got), want, "%q became", in)
-		if again := b.Messages(got); said(again) != said(got) {
-			t.Errorf("%q became\n%q, and then\n%q", in, said(got), said(again))
-		}
+		assert.Equal(t, said(b.Messages(got)), said(got), "%q became", in)
 		if after, err := json.Marshal(messages); err != nil || string(after) != string(before) {
 			t.Errorf("the messages of the caller became %s", after)
 		}
@@ -136,9 +134,8 @@ func TestLostCall(t *testing.T) {
 	for _, provider := range []profile.Provider{"", profile.Anthropic, profile.Gemini} {
 		got := belt.New(registry.New(nil), &belt.Options{Provider: provider}).Messages(spoken("u a:7 u"))[2]
 		assert.False(t, got.ToolName != "tool_7" || got.ToolCallID != "7" || got.Role != schema.Tool, "%s: the message is %+v", provider, got)
-		if !strings.HasPrefix(got.Content, "The tool failed:\n") || !strings.Contains(got.Content, "may have run or not") {
-			t.Errorf("%s: the model is told %q", provider, got.Content)
-		}
+		assert.Contains(t, "^"+got.Content, "^The tool failed:\n", "%s: the model is told", provider)
+		assert.Contains(t, got.Content, "may have run or not", "%s: the model is told", provider)
 	}
 }
 
@@ -174,9 +171,7 @@ func TestResumeAfterConversationWentOn(t *testing.T) {
 	requests = model.Requests()
 	got := requests[len(requests)-1].Results
 	assert.False(t, len(got) != 2 || !strings.Contains(got[0].Text, "attached") || got[1].Text != "removed a", "the results are %+v", got)
-	if ran := l.calls(); !slices.Equal(ran, []string{"picture", "remove a"}) {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.List(t, l.calls(), []string{"picture", "remove a"}, "the calls")
 }
 
 // What a model wrote as arguments is read again with each request, and is not changed in the
@@ -185,9 +180,8 @@ func TestArgumentsInConversation(t *testing.T) {
 	for arguments, want := range map[string]string{"": "{}", `{"n":`: "{}", "null": "{}", `{"n": 1}`: `{"n": 1}`} {
 		m := call("picture", arguments)
 		got := belt.New(registry.New(nil), nil).Messages([]*schema.Message{m})
-		if a := got[0].ToolCalls[0].Function.Arguments; a != want || m.ToolCalls[0].Function.Arguments != arguments {
-			t.Errorf("%q became %q, and in the messages of the caller %q", arguments, a, m.ToolCalls[0].Function.Arguments)
-		}
+		assert.Equal(t, got[0].ToolCalls[0].Function.Arguments, want)
+		assert.Equal(t, m.ToolCalls[0].Function.Arguments, arguments)
 	}
 }
 

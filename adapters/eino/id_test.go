@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -123,9 +124,7 @@ func TestCallsWithoutIDs(t *testing.T) {
 			if len(got) != 3 || !strings.Contains(got[0], "[image") || got[1] != "removed a" || got[2] != "removed b" {
 				t.Errorf("%s: the results are %q", name, got)
 			}
-			if ran := l.calls(); len(ran) != 3 {
-				t.Errorf("%s: the calls are %q", name, ran)
-			}
+			assert.Equal(t, len(l.calls()), 3, "%s: the calls", name)
 			if again := said(agent.belt.Messages(last)); again != said(last) || strings.Contains(again, "lost") {
 				t.Errorf("%s: the model was told %q, and then %q", name, said(last), again)
 			}
@@ -152,9 +151,7 @@ func TestHistoryWithoutIDs(t *testing.T) {
 	}
 	last := m.asked[len(m.asked)-1]
 	for _, word := range strings.Fields(said(last)) {
-		if strings.HasPrefix(word, "lost") {
-			t.Errorf("the model was told %q", said(last))
-		}
+		assert.False(t, strings.HasPrefix(word, "lost"), "the model was told %q", said(last))
 	}
 	if got := texts(a.belt, last); len(got) != 3 || !strings.HasPrefix(got[0], "look") || !strings.HasPrefix(got[1], "The tool failed") || !strings.HasPrefix(got[2], "look") {
 		t.Errorf("the results are %q", got)

@@ -3,7 +3,6 @@ package eino_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -60,21 +59,15 @@ func TestListChangesWhileAgentRuns(t *testing.T) {
 	config.Tools = append(config.Tools, own)
 	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newModelOf(t, "", model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
 	model.Then(calls("install", `{}`), calls("picture", `{}`, "own", `{"name":"x"}`), calls("install", `{}`), says("done"))
-	answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, agent.WithComposeOptions(b.Live(t.Context(), own)))
-	if err != nil || answer.Content != "done" {
-		t.Fatalf("%v, %v, %q", answer, err, model.Refused())
-	}
+	answer := assert.Value(reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, agent.WithComposeOptions(b.Live(t.Context(), own))))(t)
+	assert.Equal(t, answer.Content, "done")
 	requests := model.Requests()
-	if got := told(requests[0]); !slices.Equal(got, []string{"install", "own"}) {
-		t.Errorf("first the model is told of %q", got)
-	}
-	if got := told(requests[1]); !slices.Equal(got, []string{"own", "picture"}) {
-		t.Errorf("then the model is told of %q", got)
-	}
+	assert.List(t, told(requests[0]), []string{"install", "own"}, "first the model is told of")
+	assert.List(t, told(requests[1]), []string{"own", "picture"}, "then the model is told of")
 	last := requests[3]
-	if len(last.Media) != 1 || last.Results[2].Text != "mine" || !strings.Contains(last.Results[3].Text, "The tool failed:") {
-		t.Errorf("the model got %+v", last)
-	}
+	assert.Equal(t, len(last.Media), 1, "the model")
+	assert.Equal(t, last.Results[2].Text, "mine", "the model")
+	assert.Contains(t, last.Results[3].Text, "The tool failed:", "the model")
 }
 
 // The agent of adk calls such a tool too, as text until the run is over, and sends an
@@ -84,14 +77,11 @@ func TestListChangesWhileAgentOfADKRuns(t *testing.T) {
 		model := newModel(t)
 		model.Then(calls("install", `{}`), calls("picture", `{}`), says("done"))
 		a := &adkAgent{belt: belt.New(newInstaller(t), &belt.Options{Turn: profile.TurnOptions{TextOnly: text}}), model: newModelOf(t, "", model.URL), store: newStore()}
-		turn, err := a.Ask(t.Context(), "go")
-		if err != nil || turn.Text != "done" {
-			t.Fatalf("%v, %v, %q", turn, err, model.Refused())
-		}
+		turn := assert.Value(a.Ask(t.Context(), "go"))(t)
+		assert.Equal(t, turn.Text, "done")
 		last := model.Requests()[2]
-		if !slices.Equal(told(last), []string{"picture"}) || last.Results[1].Text != "look:\n[image image/png, 71 bytes]" {
-			t.Errorf("the model got %+v", last)
-		}
+		assert.List(t, told(last), []string{"picture"}, "the model")
+		assert.Equal(t, last.Results[1].Text, "look:\n[image image/png, 71 bytes]", "the model")
 		var roles []string
 		for _, m := range a.messages {
 			roles = append(roles, string(m.Role))
@@ -110,13 +100,9 @@ func TestOtherToolsOfAgent(t *testing.T) {
 	}))(t)
 	model.Then(calls("install", `{}`), calls("exit", `{"final_result":"over"}`))
 	a := &adkAgent{}
-	turn, err := a.events(adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: made}).Query(t.Context(), "go"))
-	if err != nil || turn.Text != "over" {
-		t.Fatalf("%v, %v, %q", turn, err, model.Refused())
-	}
-	if got := told(model.Requests()[1]); !slices.Equal(got, []string{"exit", "picture"}) {
-		t.Errorf("the model is told of %q", got)
-	}
+	turn := assert.Value(a.events(adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: made}).Query(t.Context(), "go")))(t)
+	assert.Equal(t, turn.Text, "over")
+	assert.List(t, told(model.Requests()[1]), []string{"exit", "picture"}, "the model is told of")
 }
 
 // The tools that go with a request as an option are replaced as well.
@@ -129,13 +115,9 @@ func TestToolsAsOptions(t *testing.T) {
 	tools := assert.Value(b.Tools(t.Context()))(t)
 	opts := assert.Value(react.WithTools(t.Context(), append(tools, ownTool(t))...))(t)
 	model.Then(calls("install", `{}`), calls("picture", `{}`, "own", `{"name":"x"}`), says("done"))
-	answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, opts...)
-	if err != nil || answer.Content != "done" {
-		t.Fatalf("%v, %v, %q", answer, err, model.Refused())
-	}
-	if got := told(model.Requests()[2]); !slices.Equal(got, []string{"own", "picture"}) {
-		t.Errorf("the model is told of %q", got)
-	}
+	answer := assert.Value(reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, opts...))(t)
+	assert.Equal(t, answer.Content, "done")
+	assert.List(t, told(model.Requests()[2]), []string{"own", "picture"}, "the model is told of")
 	if got := model.Requests()[2].Results; got[1].Text != "look:\n[image image/png, 71 bytes]" || got[2].Text != "mine" {
 		t.Errorf("the model got %+v", got)
 	}

@@ -70,9 +70,7 @@ func TestForConversation(t *testing.T) {
 			r = restarted(t, &l, s)
 		}
 		r.mustEnd(t, compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true, ForConversation: true}), nil)
-		if got := r.mustEnd(t, t.Context(), call("remove", `{"name":"b"}`)); got[0] != "removed b" {
-			t.Errorf("restart=%v: the results are %q", restart, got)
-		}
+		assert.Equal(t, r.mustEnd(t, t.Context(), call("remove", `{"name":"b"}`))[0], "removed b", "restart=%v: the results", restart)
 	}
 }
 
@@ -89,13 +87,9 @@ func TestResumeTwoAfterRestart(t *testing.T) {
 	}
 	for range 3 {
 		assert.OK(t, s.Set(t.Context(), "x", checkpoint))
-		if got := newRig(t, b, s).mustEnd(t, compose.BatchResumeWithData(t.Context(), decisions), nil); !slices.Equal(got, []string{"removed a", "removed b"}) {
-			t.Errorf("the results are %q", got)
-		}
+		assert.List(t, newRig(t, b, s).mustEnd(t, compose.BatchResumeWithData(t.Context(), decisions), nil), []string{"removed a", "removed b"}, "the results")
 	}
-	if ran := l.calls(); len(ran) != 2 {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.Equal(t, len(l.calls()), 2, "the calls")
 }
 
 // Another user who resumes with the same belt is asked, whatever they bring.
@@ -108,9 +102,8 @@ func TestSameBeltAnotherUser(t *testing.T) {
 		if decision != nil {
 			ctx = compose.ResumeWithData(ctx, w.InterruptID, decision)
 		}
-		if again := r.mustWait(t, ctx, nil, 1)[0]; again.Approval == w.Approval || len(l.calls()) > 0 {
-			t.Errorf("with %v the calls are %q", decision, l.calls())
-		}
+		assert.False(t, r.mustWait(t, ctx, nil, 1)[0].Approval == w.Approval, "with %v the calls are %q", decision, l.calls())
+		assert.Equal(t, len(l.calls()), 0, "with %v the calls", decision)
 	}
 }
 
@@ -140,9 +133,7 @@ func TestEndedWhileApprovedCallRuns(t *testing.T) {
 		ended <- err
 	}()
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("the run ends with %v", err)
-	}
+	assert.Is(t, <-ended, context.Canceled, "the run ends with")
 	close(release)
 	if err := <-over; err != nil {
 		t.Error(err)
@@ -173,9 +164,7 @@ func TestNameTaken(t *testing.T) {
 	if _, err := with.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}); err != nil {
 		t.Fatal(err, model.Refused())
 	}
-	if got := told(model.Requests()[0]); !slices.Equal(got, []string{"own"}) {
-		t.Errorf("the model is told of %q", got)
-	}
+	assert.List(t, told(model.Requests()[0]), []string{"own"}, "the model is told of")
 	config := assert.Value(b.ToolsNode(t.Context()))(t)
 	node := assert.Value(compose.NewToolNode(t.Context(), &config))(t)
 	run := assert.Value(compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node).Compile(t.Context()))(t)

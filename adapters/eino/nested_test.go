@@ -41,9 +41,7 @@ func runEvents(t *testing.T, events *adk.AsyncIterator[*adk.AgentEvent]) (text s
 		if !ok {
 			return text, waits
 		}
-		if event.Err != nil {
-			t.Fatal(event.Err)
-		}
+		assert.OK(t, event.Err)
 		if event.Action != nil && event.Action.Interrupted != nil {
 			waits = belt.Waits(event.Action.Interrupted.InterruptContexts)
 		}
@@ -77,9 +75,7 @@ func TestNestedAgents(t *testing.T) {
 		}
 		assert.Equal(t, text, "all is done", "restart=%v: it says ; %q, %q", restart, outer.Refused(), inner.Refused())
 		checkNested(t, inner.Requests()[1])
-		if ran := l.calls(); len(ran) != 2 {
-			t.Errorf("restart=%v: the calls are %q", restart, ran)
-		}
+		assert.Equal(t, len(l.calls()), 2, "restart=%v: the calls", restart)
 	}
 }
 
@@ -116,9 +112,7 @@ func TestTransferToAnotherAgent(t *testing.T) {
 	first.Then(calls("picture", `{}`), calls("transfer_to_agent", `{"agent_name":"writer"}`))
 	second.Then(says("a dot"))
 	text, _ := runEvents(t, adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: both}).Query(t.Context(), "what is there?"))
-	if text != "a dot" {
-		t.Fatalf("it says %q; %q, %q", text, first.Refused(), second.Refused())
-	}
+	assert.Equal(t, text, "a dot", "it says")
 	assert.Contains(t, strings.Join(second.Requests()[0].Users, "\n"), "look:\n[image image/png, 71 bytes]", "the second agent is told")
 }
 

@@ -63,12 +63,8 @@ func TestWaitsAfterRestart(t *testing.T) {
 	left := restarted(t, &l, s).mustWait(t, ctx, nil, 1)
 	assert.False(t, left[0].Approval != waits[1].Approval || len(l.calls()) != 1, "%+v waits, and the calls are %q", left, l.calls())
 	ctx = compose.ResumeWithData(t.Context(), left[0].InterruptID, belt.Decision{Approve: true})
-	if got := restarted(t, &l, s).mustEnd(t, ctx, nil); !slices.Equal(got, []string{"removed a", "removed b"}) {
-		t.Errorf("the results are %q", got)
-	}
-	if ran := l.calls(); len(ran) != 2 {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.List(t, restarted(t, &l, s).mustEnd(t, ctx, nil), []string{"removed a", "removed b"}, "the results")
+	assert.Equal(t, len(l.calls()), 2, "the calls")
 }
 
 // Nobody waits for a decision for ever.
@@ -81,9 +77,8 @@ func TestNoDecisionAfterRestart(t *testing.T) {
 		r := restarted(t, &l, s)
 		r.mustWait(t, t.Context(), nil, 1)
 		time.Sleep(2 * time.Second)
-		if got := r.mustEnd(t, t.Context(), nil); !strings.Contains(got[0], "may have run or not") || len(l.calls()) > 0 {
-			t.Errorf("the results are %q, the calls %q", got, l.calls())
-		}
+		assert.Contains(t, r.mustEnd(t, t.Context(), nil)[0], "may have run or not", "the results")
+		assert.Equal(t, len(l.calls()), 0, "the results")
 	})
 }
 
@@ -107,9 +102,7 @@ func TestLateDecision(t *testing.T) {
 			again = still
 		}
 		ctx = compose.ResumeWithData(t.Context(), again.InterruptID, belt.Decision{Approve: true})
-		if got := r.mustEnd(t, ctx, nil); got[0] != "removed a" {
-			t.Errorf("the results are %q", got)
-		}
+		assert.Equal(t, r.mustEnd(t, ctx, nil)[0], "removed a", "the results")
 	})
 }
 
@@ -134,9 +127,7 @@ func TestResumeTwice(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if ran := l.calls(); len(ran) != 1 {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.Equal(t, len(l.calls()), 1, "the calls")
 }
 
 // Nor does it if the program was restarted in between.
@@ -161,9 +152,7 @@ func TestResumeTwiceAfterRestart(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if ran := l.calls(); len(ran) != 1 {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.Equal(t, len(l.calls()), 1, "the calls")
 }
 
 // The agent of adk after a restart: another runner, another agent, another registry.
@@ -181,9 +170,7 @@ func TestAgentAfterRestart(t *testing.T) {
 	var waits []belt.Wait
 	events := runner.Query(t.Context(), "remove a", adk.WithCheckPointID("conversation"))
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			t.Fatal(event.Err)
-		}
+		assert.OK(t, event.Err)
 		if event.Action != nil && event.Action.Interrupted != nil {
 			waits = belt.Waits(event.Action.Interrupted.InterruptContexts)
 		}
@@ -196,14 +183,12 @@ func TestAgentAfterRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	resumed := assert.Value(runner.ResumeWithParams(t.Context(), "conversation", &adk.ResumeParams{Targets: map[string]any{waits[0].InterruptID: belt.Decision{Approve: true}}}))(t)
-	turn, err := second.events(resumed)
-	if err != nil || turn.Text != "done" {
-		t.Fatalf("%+v, %v, %q", turn, err, model.Refused())
-	}
+	turn := assert.Value(second.events(resumed))(t)
+	assert.Equal(t, turn.Text, "done")
 	last := model.Requests()[1]
-	if len(last.Media) != 1 || last.Results[1].Text != "removed a" || !slices.Equal(l.calls(), []string{"picture", "remove a"}) {
-		t.Errorf("the model got %+v after %q", last, l.calls())
-	}
+	assert.Equal(t, len(last.Media), 1, "the model")
+	assert.Equal(t, last.Results[1].Text, "removed a", "the model")
+	assert.List(t, l.calls(), []string{"picture", "remove a"}, "the model")
 }
 
 // A call that needs no approval any more after a restart is made once, too.
@@ -218,11 +203,7 @@ func TestApprovalNotNeededAfterRestart(t *testing.T) {
 	for _, want := range []string{"removed a", "may have run or not"} {
 		assert.OK(t, s.Set(t.Context(), "x", checkpoint))
 		ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
-		if got := r.mustEnd(t, ctx, nil); !strings.Contains(got[0], want) {
-			t.Errorf("the results are %q, not %q", got, want)
-		}
+		assert.Contains(t, r.mustEnd(t, ctx, nil)[0], want, "the results")
 	}
-	if ran := l.calls(); len(ran) != 1 {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.Equal(t, len(l.calls()), 1, "the calls")
 }

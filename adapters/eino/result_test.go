@@ -177,10 +177,9 @@ func TestReturnDirect(t *testing.T) {
 		b := belt.New(direct(t), opts)
 		config := assert.Value(b.ToolsNode(t.Context()))(t)
 		reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newModelOf(t, "", model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
-		answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("show")}, agent.WithComposeOptions(b.Live(t.Context())))
-		if err != nil || texts(b, []*schema.Message{answer})[0] != "for your eyes" || shown.Load() != 0 {
-			t.Errorf("%v, %v, shown %d times", answer, err, shown.Load())
-		}
+		answer := assert.Value(reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("show")}, agent.WithComposeOptions(b.Live(t.Context()))))(t)
+		assert.Equal(t, texts(b, []*schema.Message{answer})[0], "for your eyes")
+		assert.Equal(t, shown.Load(), 0)
 	})
 	t.Run("adk", func(t *testing.T) {
 		model := newModel(t)
@@ -188,15 +187,14 @@ func TestReturnDirect(t *testing.T) {
 		a := &adkAgent{belt: belt.New(direct(t), opts), model: newModelOf(t, "", model.URL), store: newStore()}
 		assert.Value(a.Ask(t.Context(), "show"))(t)
 		last := a.messages[len(a.messages)-1]
-		if texts(a.belt, []*schema.Message{last})[0] != "for your eyes" || len(model.Requests()) != 1 || shown.Load() != 0 {
-			t.Errorf("the last event is %v, shown %d times", last, shown.Load())
-		}
+		assert.Equal(t, texts(a.belt, []*schema.Message{last})[0], "for your eyes", "the last event")
+		assert.Equal(t, len(model.Requests()), 1, "requests")
+		assert.Equal(t, shown.Load(), 0, "the times that it was shown")
 	})
 	t.Run("node", func(t *testing.T) {
 		r := newRig(t, belt.New(direct(t), opts), newStore())
-		if got := r.mustEnd(t, t.Context(), call("show", `{}`)); shown.Load() != 1 || strings.Contains(got[0], "eyes") {
-			t.Errorf("the model got %q, shown %d times", got, shown.Load())
-		}
+		assert.Lacks(t, r.mustEnd(t, t.Context(), call("show", `{}`))[0], "eyes", "the model")
+		assert.Equal(t, shown.Load(), 1, "the times that it was shown")
 		r = newRig(t, belt.New(direct(t), nil), newStore())
 		if got := r.mustEnd(t, t.Context(), call("show", `{}`)); got[0] != "for your eyes" {
 			t.Errorf("nobody got the result: %q", got)

@@ -69,17 +69,11 @@ func TestApprovedButNotSent(t *testing.T) {
 		}
 		checkpoint, _, _ := s.Get(t.Context(), "x")
 		approved := func() context.Context { return deciding(t.Context(), waits, belt.Decision{Approve: true}) }
-		if got := r.mustEnd(t, approved(), nil); !strings.HasPrefix(got[0], "The tool failed:") {
-			t.Errorf("restart=%v: the results are %q", restart, got)
-		}
-		if left := reg.Approvals(t.Context()); len(left) > 0 {
-			t.Errorf("restart=%v: somebody can still have the call made: %+v", restart, left[0])
-		}
+		assert.True(t, strings.HasPrefix(r.mustEnd(t, approved(), nil)[0], "The tool failed:"), "restart=%v: the results", restart)
+		assert.Equal(t, len(reg.Approvals(t.Context())), 0, "restart=%v: somebody can still have the call made", restart)
 		failing = false
 		assert.OK(t, s.Set(t.Context(), "x", checkpoint))
-		if got := r.mustEnd(t, approved(), nil); !strings.Contains(got[0], "given up") {
-			t.Errorf("restart=%v: after it was given up the results are %q", restart, got)
-		}
+		assert.Contains(t, r.mustEnd(t, approved(), nil)[0], "given up", "restart=%v: after it was given up the results", restart)
 	}
 }
 
@@ -95,14 +89,11 @@ func TestApprovedButLoginNeeded(t *testing.T) {
 	r := newRig(t, belt.New(reg, nil), newStore())
 	waits := r.mustWait(t, t.Context(), call("mail", `{}`), 1)
 	waits = r.mustWait(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil, 1)
-	if !waits[0].Login || len(reg.Approvals(t.Context())) > 0 {
-		t.Errorf("it waits for %+v; approvals: %+v", waits[0], reg.Approvals(t.Context()))
-	}
+	assert.True(t, waits[0].Login, "it waits for")
+	assert.Equal(t, len(reg.Approvals(t.Context())), 0, "it waits for")
 	loggedIn = true
 	waits = r.mustWait(t, t.Context(), nil, 1)
-	if got := r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil); got[0] != "no mail" {
-		t.Errorf("the results are %q", got)
-	}
+	assert.Equal(t, r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil)[0], "no mail", "the results")
 }
 
 // An approval that nobody gave in time is a refusal, whatever is decided after that.
@@ -119,9 +110,9 @@ func TestApprovalExpires(t *testing.T) {
 					ctx = deciding(ctx, waits, decision)
 				}
 				got := r.mustEnd(t, ctx, nil)
-				if !strings.HasPrefix(got[0], "The tool failed:") || strings.Contains(got[0], "may have run") || len(l.calls()) > 0 {
-					t.Errorf("the results are %q, the calls %q", got, l.calls())
-				}
+				assert.True(t, strings.HasPrefix(got[0], "The tool failed:"), "the results are %q, the calls %q", got, l.calls())
+				assert.Lacks(t, got[0], "may have run", "the results are %q, the calls %q", got, l.calls())
+				assert.Equal(t, len(l.calls()), 0, "the results are %q, the calls", got)
 			})
 		})
 	}
@@ -182,9 +173,7 @@ func TestToolsChangeWhileInterrupted(t *testing.T) {
 				if err != nil || len(again) > 0 || len(got) != 2 || !strings.HasPrefix(got[0], "The tool failed:") || !strings.Contains(got[1], "attached") {
 					t.Errorf("gone=%v: the results are %q; %+v, %v", gone, got, again, err)
 				}
-				if ran := l.calls(); !slices.Equal(ran, []string{"picture"}) {
-					t.Errorf("gone=%v: the calls are %q", gone, ran)
-				}
+				assert.List(t, l.calls(), []string{"picture"}, "gone=%v: the calls", gone)
 			})
 		}
 	}
@@ -217,16 +206,12 @@ func TestEndedWhileDecisionRuns(t *testing.T) {
 		}()
 		<-started
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("restart=%v: the run ends with %v", restart, err)
-		}
+		assert.Is(t, <-ended, context.Canceled, "restart=%v: the run ends with", restart)
 		for range 2 {
 			got := r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil)
 			assert.True(t, strings.HasPrefix(got[0], "The tool failed:"), "restart=%v: the results are %q", restart, got)
 		}
-		if n := len(started); n > 0 {
-			t.Errorf("restart=%v: the call was made %d times more", restart, n)
-		}
+		assert.Equal(t, len(started), 0, "restart=%v: the call was made", restart)
 	}
 }
 
@@ -271,9 +256,7 @@ func TestOneAfterTheOther(t *testing.T) {
 	if len(got) != 4 || got[0] != "removed a" || got[1] != "removed b" || !strings.Contains(got[2], "not c") || !strings.Contains(got[3], "attached") {
 		t.Errorf("the results are %q", got)
 	}
-	if ran := l.calls(); !slices.Equal(ran, []string{"picture", "remove a", "remove b"}) {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.List(t, l.calls(), []string{"picture", "remove a", "remove b"}, "the calls")
 }
 
 // A resume that ended before anything was done after a restart leaves the call to the next
@@ -295,9 +278,7 @@ func TestEndedBeforeDecision(t *testing.T) {
 	if _, _, err := r.run(deciding(ctx, waits, belt.Decision{Approve: true}), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("the run ends with %v", err)
 	}
-	if got := r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil); got[0] != "removed a" {
-		t.Errorf("the results are %q", got)
-	}
+	assert.Equal(t, r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil)[0], "removed a", "the results")
 }
 
 // Nor does one that ended leave those without a call who waited for what comes of it.
@@ -332,9 +313,7 @@ func TestEndedBeforeOther(t *testing.T) {
 		}()
 		synctest.Wait()
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("the first run ends with %v", err)
-		}
+		assert.Is(t, <-ended, context.Canceled, "the first run ends with")
 		if results := <-got; !slices.Equal(results, []string{"removed a"}) {
 			t.Errorf("the results are %q", results)
 		}
@@ -356,7 +335,5 @@ func TestEndedBeforeCallWasSent(t *testing.T) {
 	if _, _, err := r.run(deciding(ctx, waits, belt.Decision{Approve: true}), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("the run ends with %v", err)
 	}
-	if got := r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil); got[0] != "no mail" {
-		t.Errorf("the results are %q", got)
-	}
+	assert.Equal(t, r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil)[0], "no mail", "the results")
 }

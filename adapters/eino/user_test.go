@@ -73,9 +73,8 @@ func TestDecisionOfAnotherUser(t *testing.T) {
 			// It is still for the one who was asked.
 			assert.OK(t, s.Set(t.Context(), "x", checkpoint))
 			ctx = compose.ResumeWithData(onbehalf.With(t.Context(), "alice"), w.InterruptID, belt.Decision{Approve: true})
-			if got := r.mustEnd(t, ctx, nil); got[0] != "removed a" || !slices.Equal(l.calls(), []string{"alice removes a"}) {
-				t.Errorf("%q; %q", got, l.calls())
-			}
+			assert.Equal(t, r.mustEnd(t, ctx, nil)[0], "removed a")
+			assert.List(t, l.calls(), []string{"alice removes a"})
 		})
 	}
 }
@@ -95,9 +94,7 @@ func TestResumeAfterOutcomeWasDropped(t *testing.T) {
 	approve(second, newRig(t, b, second).mustWait(t, t.Context(), call("remove", `{"name":"b"}`), 1)[0])
 	assert.OK(t, first.Set(t.Context(), "x", checkpoint))
 	assert.Contains(t, approve(first, w), "may have run or not", "the result")
-	if ran := l.calls(); !slices.Equal(ran, []string{" removes a", " removes b"}) {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.List(t, l.calls(), []string{" removes a", " removes b"}, "the calls")
 }
 
 // A tool that is another one after the restart is not what a person has approved.
@@ -111,7 +108,5 @@ func TestDecisionOfAnotherTool(t *testing.T) {
 	}
 	again := r.mustWait(t, decide(w), nil, 1)[0]
 	assert.False(t, again.Approval == w.Approval || len(l.calls()) > 0, "the call was made: %q", l.calls())
-	if got := r.mustEnd(t, decide(again), nil); got[0] != "removed a" {
-		t.Errorf("the results are %q", got)
-	}
+	assert.Equal(t, r.mustEnd(t, decide(again), nil)[0], "removed a", "the results")
 }

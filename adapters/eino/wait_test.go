@@ -169,9 +169,7 @@ func TestResumeTooEarly(t *testing.T) {
 	assert.Value(reg.Approve(t.Context(), first.Approval, nil))(t)
 	got := r.mustEnd(t, t.Context(), nil)
 	assert.False(t, len(got) != 2 || got[0] != "removed a" || !strings.Contains(got[1], "attached"), "the results are %q", got)
-	if ran := l.calls(); !slices.Equal(ran, []string{"picture", "remove a"}) {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.List(t, l.calls(), []string{"picture", "remove a"}, "the calls")
 }
 
 // What ran beside a call that waits keeps its image in the checkpoint, which is JSON here
@@ -204,9 +202,7 @@ func TestDecisions(t *testing.T) {
 	}
 	ctx := compose.ResumeWithData(t.Context(), of("b", waits).InterruptID, belt.Decision{Approve: true})
 	left := r.mustWait(t, ctx, nil, 2)
-	if ran := l.calls(); !slices.Equal(ran, []string{"remove b"}) {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.List(t, l.calls(), []string{"remove b"}, "the calls")
 	// An unsuitable answer is none.
 	ctx = compose.ResumeWithData(t.Context(), of("a", left).InterruptID, "yes")
 	left = r.mustWait(t, ctx, nil, 2)
@@ -219,9 +215,7 @@ func TestDecisions(t *testing.T) {
 	if len(got) != 3 || got[0] != "removed a" || got[1] != "removed b" || !strings.Contains(got[2], "keep it") || !strings.HasPrefix(got[2], "The tool failed:") {
 		t.Errorf("the results are %q", got)
 	}
-	if ran := l.calls(); !slices.Equal(ran, []string{"remove b", "remove a"}) {
-		t.Errorf("the calls are %q", ran)
-	}
+	assert.List(t, l.calls(), []string{"remove b", "remove a"}, "the calls")
 }
 
 // A call that is not the one that was interrupted does not get its approval.
@@ -272,9 +266,7 @@ func TestLogins(t *testing.T) {
 		t.Errorf("it waits for %+v", w)
 	}
 	needed--
-	if got := r.mustEnd(t, t.Context(), nil); got[0] != "no mail" {
-		t.Errorf("the results are %q", got)
-	}
+	assert.Equal(t, r.mustEnd(t, t.Context(), nil)[0], "no mail", "the results")
 }
 
 // A tool that the node does not know waits as others do.
