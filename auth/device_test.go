@@ -69,9 +69,8 @@ func TestBeginDeviceAuthenticatesTheClient(t *testing.T) {
 func TestBeginDeviceAnswers(t *testing.T) {
 	f := flow(t, Config{Grant: DeviceCode})
 	for name, test := range map[string]struct {
-		members  map[string]any
-		interval time.Duration
-		lifetime time.Duration
+		members            map[string]any
+		interval, lifetime time.Duration
 	}{
 		"no interval":       {map[string]any{"interval": nil}, 5 * time.Second, 30 * time.Minute},
 		"interval 0":        {map[string]any{"interval": 0}, 5 * time.Second, 30 * time.Minute},

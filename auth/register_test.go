@@ -29,13 +29,12 @@ func TestRegistrationOrder(t *testing.T) {
 		return &c
 	}
 	for _, c := range []struct {
-		name      string
-		config    Config
-		documents bool
-		known     *Client
-		redirect  string
-		want      string
-		source    ClientSource
+		name           string
+		config         Config
+		documents      bool
+		known          *Client
+		redirect, want string
+		source         ClientSource
 	}{
 		{"all", Config{Client: own, Registration: Registration{ClientMetadataURL: document}}, true, known, redirectURI, "own", Preregistered},
 		{"no own", Config{Registration: Registration{ClientMetadataURL: document}}, true, known, redirectURI, document, MetadataDocument},
@@ -147,12 +146,11 @@ func TestMetadataDocumentWithKey(t *testing.T) {
 func TestRegistrationRequest(t *testing.T) {
 	const web = "https://agent.example.com/callback"
 	for _, c := range []struct {
-		name     string
-		config   Config
-		methods  string
-		redirect string
-		dpop     bool
-		want     string
+		name              string
+		config            Config
+		methods, redirect string
+		dpop              bool
+		want              string
 	}{
 		{"terminal", Config{}, "", redirectURI, false,
 			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://127.0.0.1:4711/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`},
@@ -221,9 +219,8 @@ func TestRegistrationAnswers(t *testing.T) {
 
 func TestRegistrationRefusals(t *testing.T) {
 	for _, c := range []struct {
-		status int
-		body   string
-		code   string
+		status     int
+		body, code string
 	}{
 		{400, `{"error":"invalid_redirect_uri","error_uri":"CANARY"}`, "invalid_redirect_uri"},
 		{400, `{"error":"invalid_client_metadata"}`, "invalid_client_metadata"},
@@ -309,10 +306,9 @@ func TestClientAuthentication(t *testing.T) {
 func TestAuthMethod(t *testing.T) {
 	key := signingKey(t)
 	for _, c := range []struct {
-		client Client
-		key    *SigningKey
-		listed string
-		want   string
+		client       Client
+		key          *SigningKey
+		listed, want string
 	}{
 		{Client{}, nil, "", authNone},
 		{Client{}, nil, "client_secret_basic", authNone},

@@ -28,10 +28,9 @@ func ask(t testing.TB, answer http.HandlerFunc, key Secret) (*Token, []string, e
 
 func TestTokenAnswers(t *testing.T) {
 	for _, c := range []struct {
-		body     string
-		refresh  string
-		lifetime time.Duration
-		scopes   string
+		body, refresh string
+		lifetime      time.Duration
+		scopes        string
 	}{
 		{body: `{"access_token":"A","token_type":"Bearer"}`},
 		{body: `{"access_token":"A","token_type":"bearer","refresh_token":"R"}`, refresh: "R"},
@@ -106,9 +105,8 @@ func TestTokenAnswersOfNoUse(t *testing.T) {
 
 func TestTokenRefusals(t *testing.T) {
 	for _, c := range []struct {
-		status int
-		body   string
-		code   string
+		status     int
+		body, code string
 	}{
 		{400, `{"error":"invalid_grant","error_uri":"https://as/CANARY"}`, "invalid_grant"},
 		{401, `{"error":"invalid_client"}`, "invalid_client"},

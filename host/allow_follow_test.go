@@ -103,7 +103,7 @@ func TestDecideAllAtOnce(t *testing.T) {
 			for range 5 {
 				_ = h.AllowLaunch(t.Context(), fmt.Sprint("ann ", i), print) // a rejection may be faster
 				_ = h.DenyLaunch(t.Context(), fmt.Sprint("bob ", i), print)
-				assert.Is(t, errOf(h.Apply(t.Context(), c)), nil)
+				assert.Is(t, assert.Err(h.Apply(t.Context(), c)), nil)
 			}
 		})
 	}

@@ -23,10 +23,9 @@ import (
 // A commandServers makes servers in this process, by the command of their entry. A
 // server's only tool is named after the command, and waits while hold is open.
 type commandServers struct {
-	mu      sync.Mutex
+	mu sync.Mutex
 	started []string
-	hold    chan struct{}
-	entered chan struct{}
+	hold, entered chan struct{}
 }
 
 func (v *commandServers) transport(_ session.Key, e *config.Server) (mcp.Transport, error) {
@@ -104,7 +103,7 @@ func TestApplyServersFails(t *testing.T) {
 		},
 		"what loads servers panics: out of order": func(context.Context) (map[string]*config.Server, error) { panic("out of order") },
 	} {
-		assert.Contains(t, fmt.Sprint(errOf(h.ApplyServers(watchdog(t), "add", "a", load))), want, "error")
+		assert.Contains(t, fmt.Sprint(assert.Err(h.ApplyServers(watchdog(t), "add", "a", load))), want, "error")
 		assert.Equal(t, len(h.Servers()), 0, "%s: servers", want)
 	}
 }

@@ -77,7 +77,7 @@ func openBusyHost(t *testing.T, more string) (h *host.Host, ctx context.Context,
 			return approval.Decision{Verdict: approval.Allow}, nil
 		})})})
 	ctx = session.WithUser(context.WithoutCancel(t.Context()), "ann")
-	call := func() error { return errOf(h.Registry().Call(ctx, "s__a", nil)) }
+	call := func() error { return assert.Err(h.Registry().Call(ctx, "s__a", nil)) }
 	first := background(call)
 	<-s.arrived
 	second := background(call) // it waits for the first
@@ -115,7 +115,7 @@ func TestRefusalDoesNotAllocate(t *testing.T) {
 	h, ctx, _ := openBusyHost(t, "")
 	args := json.RawMessage(`{"path":"a"}`)
 	if n := testing.AllocsPerRun(100, func() {
-		assert.Fails(t, errOf(h.Registry().Call(ctx, "s__a", args)), "no error, want a BusyError")
+		assert.Fails(t, assert.Err(h.Registry().Call(ctx, "s__a", args)), "no error, want a BusyError")
 	}); n > 1 {
 		t.Errorf("got %v allocations, want 1: the error", n)
 	}
@@ -143,14 +143,14 @@ func TestUsersOfSharedServerTakeTurns(t *testing.T) {
 	ctx := session.WithUser(t.Context(), "ann")
 	done := make(chan error, anns+1)
 	for range anns {
-		go func() { done <- errOf(h.Registry().Call(ctx, "s__a", json.RawMessage(`{"of":"ann"}`))) }()
+		go func() { done <- assert.Err(h.Registry().Call(ctx, "s__a", json.RawMessage(`{"of":"ann"}`))) }()
 	}
 	<-s.arrived
 	awaitQueue(t, h, "ann", anns-1)
-	busy := assert.As[*mcp.BusyError](t, errOf(h.Registry().Call(ctx, "s__a", nil)), "one more call of ann's")
+	busy := assert.As[*mcp.BusyError](t, assert.Err(h.Registry().Call(ctx, "s__a", nil)), "one more call of ann's")
 	assert.Contains(t, busy.Error(), "(limit: user)", "one more call of ann's")
 	go func() {
-		done <- errOf(h.Registry().Call(session.WithUser(t.Context(), "ben"), "s__a", json.RawMessage(`{"of":"ben"}`)))
+		done <- assert.Err(h.Registry().Call(session.WithUser(t.Context(), "ben"), "s__a", json.RawMessage(`{"of":"ben"}`)))
 	}()
 	awaitQueue(t, h, "ben", anns)
 	var order []string

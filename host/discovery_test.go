@@ -100,8 +100,8 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 			return complete(ctx, w, back)
 		}
 	}
-	byHost := through(func(ctx context.Context, w parties, back string) error { return errOf(w.host.Complete(ctx, back, nil)) })
-	prompt := func(ctx context.Context, w parties) error { return errOf(w.host.Login(ctx, alice)) }
+	byHost := through(func(ctx context.Context, w parties, back string) error { return assert.Err(w.host.Complete(ctx, back, nil)) })
+	prompt := func(ctx context.Context, w parties) error { return assert.Err(w.host.Login(ctx, alice)) }
 	tests := map[string]struct {
 		identity string
 		header   string
@@ -113,7 +113,7 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 		"Host.Complete":                  {login: byHost},
 		"Host.Complete, identity header": {identity: config.IdentityHeader, header: "X-User", login: byHost},
 		"Manager.Complete": {login: through(func(ctx context.Context, w parties, back string) error {
-			return errOf(w.logins.Sessions().Complete(ctx, back, nil))
+			return assert.Err(w.logins.Sessions().Complete(ctx, back, nil))
 		})},
 		"CallbackHandler": {login: through(func(ctx context.Context, w parties, back string) error {
 			h := w.logins.Sessions().CallbackHandler(&session.CallbackOptions{

@@ -81,7 +81,7 @@ func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
 	assert.Lacks(t, result.Text(registry.ErrorResult(unset)), "HOST_TEST_UNSET", "unset: a model is told")
 
 	for _, name := range []string{"nobody__echo", "good__list", "echo2", "", "__", strings.Repeat("hung__", 1000)} {
-		assert.As[*registry.UnknownToolError](t, errOf(r.Call(watchdog(t), name, nil)))
+		assert.As[*registry.UnknownToolError](t, assert.Err(r.Call(watchdog(t), name, nil)))
 	}
 	assert.Equal(t, status(t, h, "hung").Stage, host.StageStarting, "hung: got stage")
 }
@@ -154,7 +154,7 @@ func TestCallsDiscoverForTheirUser(t *testing.T) {
 	w.logIn(as, "alice", "s")
 	assert.Equal(t, assert.Value(w.whoami("alice", "s"))(t), "user alice", "alice")
 
-	assert.As[*registry.UnknownToolError](t, errOf(r.Call(session.WithUser(watchdog(t), "alice"), "s__none", nil)), "another tool")
+	assert.As[*registry.UnknownToolError](t, assert.Err(r.Call(session.WithUser(watchdog(t), "alice"), "s__none", nil)), "another tool")
 }
 
 // The tools of a closed host are not unknown either, in a registry of its own. Another host may
@@ -167,8 +167,8 @@ func TestCallsOfAClosedHost(t *testing.T) {
 	assert.OK(t, own.Close())
 	assert.OK(t, other.Close())
 	assert.Is(t, wantNotReady(t, watchdog(t), r, "s__echo", "s", "closed"), host.ErrClosed)
-	assert.As[*registry.UnknownToolError](t, errOf(r.Call(watchdog(t), "other__none", nil)), "of no host: got")
-	assert.As[*registry.UnknownToolError](t, errOf(shared.Call(watchdog(t), "s__echo", nil)))
+	assert.As[*registry.UnknownToolError](t, assert.Err(r.Call(watchdog(t), "other__none", nil)), "of no host: got")
+	assert.As[*registry.UnknownToolError](t, assert.Err(shared.Call(watchdog(t), "s__echo", nil)))
 	next := open(t, path, fakes(&host.Options{Registry: shared}))
 	assert.Value(call(t, next, "s__echo", `{"text": "hi"}`))(t)
 }
@@ -188,7 +188,7 @@ func TestHostsWithOneRegistryExplainTheirOwn(t *testing.T) {
 	defer close(stuck.release)
 	wantNotReady(t, watchdog(t), r, "one__echo", "one", "is being started")
 
-	assert.As[*registry.UnknownToolError](t, errOf(r.Call(watchdog(t), "two__none", nil)))
+	assert.As[*registry.UnknownToolError](t, assert.Err(r.Call(watchdog(t), "two__none", nil)))
 }
 
 // A heldStore saves nothing before it is released.

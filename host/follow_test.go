@@ -122,7 +122,7 @@ func TestFollowABadFile(t *testing.T) {
 		assert.Equal(t, f.running(), "a b", "after %q there runs", whole[:i])
 	}
 	assert.OK(t, os.Remove(f.path))
-	assert.Is(t, errOf(f.again()), fs.ErrNotExist, "of no file")
+	assert.Is(t, assert.Err(f.again()), fs.ErrNotExist, "of no file")
 	assert.Equal(t, f.running(), "a b", "of no file")
 	assert.Value(f.change(servers("b")))(t)
 	assert.Equal(t, f.running(), "b")

@@ -138,7 +138,7 @@ func newSlowCall(t *testing.T) (h *host.Host, finish func(), answer <-chan error
 	t.Helper()
 	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
 	h = newHost(t, &host.Options{Transport: v.transport, StateDir: host.NoState}, parseEntries(t, "s", `{"command": "slow"}`))
-	answer = background(func() error { return errOf(h.Registry().Call(t.Context(), "s__slow", nil)) })
+	answer = background(func() error { return assert.Err(h.Registry().Call(t.Context(), "s__slow", nil)) })
 	<-v.entered
 	return h, func() { close(v.hold) }, answer
 }
@@ -190,8 +190,8 @@ func TestShutdownStopsTheIntake(t *testing.T) {
 	down := background(func() error { return h.Shutdown(watchdog(t)) })
 	eventually(t, "the beginning of the end", func() bool { return len(h.Registry().Snapshot().Tools()) == 0 })
 	assert.Is(t, h.Enable(watchdog(t), "s"), host.ErrClosed, "Enable")
-	assert.Is(t, errOf(h.Registry().Call(watchdog(t), "s__slow", nil)), host.ErrClosed, "a new call")
-	assert.Is(t, errOf(tool.Call(watchdog(t), nil)), host.ErrClosed, "a new call of a tool that was looked up before")
+	assert.Is(t, assert.Err(h.Registry().Call(watchdog(t), "s__slow", nil)), host.ErrClosed, "a new call")
+	assert.Is(t, assert.Err(tool.Call(watchdog(t), nil)), host.ErrClosed, "a new call of a tool that was looked up before")
 	finish()
 	assert.OK(t, <-answer, "the call under way")
 	assert.OK(t, <-down, "Shutdown")
@@ -223,7 +223,7 @@ func storm(t *testing.T, h *host.Host, configs []*config.Config, workers, n int)
 		func(name string, _ *rand.Rand) error { _ = h.Enable(ctx, name); return nil }, // it may fail, or be disabled meanwhile
 		func(name string, _ *rand.Rand) error { _ = h.Restart(ctx, name); return nil },
 		func(name string, _ *rand.Rand) error { return h.Disable(ctx, name) },
-		func(_ string, r *rand.Rand) error { return errOf(h.Apply(ctx, configs[r.IntN(len(configs))])) },
+		func(_ string, r *rand.Rand) error { return assert.Err(h.Apply(ctx, configs[r.IntN(len(configs))])) },
 		func(string, *rand.Rand) error { h.Servers(); return nil },
 		func(string, *rand.Rand) error {
 			for range h.Watch(ctx) {
@@ -309,7 +309,7 @@ func TestShutdownInAStorm(t *testing.T) {
 func wantClosed(t *testing.T, h *host.Host, c *config.Config) {
 	t.Helper()
 	ctx := watchdog(t)
-	assert.Is(t, errOf(h.Apply(ctx, c)), host.ErrClosed, "Apply after the end")
+	assert.Is(t, assert.Err(h.Apply(ctx, c)), host.ErrClosed, "Apply after the end")
 	assert.Is(t, h.Enable(ctx, "s0"), host.ErrClosed, "Enable after the end")
 	assert.Equal(t, names(h), "", "tools after the end")
 	for range h.Watch(ctx) { // ends
@@ -319,9 +319,9 @@ func wantClosed(t *testing.T, h *host.Host, c *config.Config) {
 
 // hostMethods calls the methods that need a host that runs, by their names.
 var hostMethods = map[string]func(ctx context.Context, h *host.Host, server string) error{
-	"Apply": func(ctx context.Context, h *host.Host, _ string) error { return errOf(h.Apply(ctx, &config.Config{})) },
+	"Apply": func(ctx context.Context, h *host.Host, _ string) error { return assert.Err(h.Apply(ctx, &config.Config{})) },
 	"ApplyServers": func(ctx context.Context, h *host.Host, s string) error {
-		return errOf(h.ApplyServers(ctx, "remove", s, func(context.Context) (map[string]*config.Server, error) { return nil, nil }))
+		return assert.Err(h.ApplyServers(ctx, "remove", s, func(context.Context) (map[string]*config.Server, error) { return nil, nil }))
 	},
 	"Enable":      func(ctx context.Context, h *host.Host, s string) error { return h.Enable(ctx, s) },
 	"Disable":     func(ctx context.Context, h *host.Host, s string) error { return h.Disable(ctx, s) },
@@ -332,11 +332,11 @@ var hostMethods = map[string]func(ctx context.Context, h *host.Host, server stri
 		return h.Discover(ctx, session.Key{Server: s})
 	},
 	"Login": func(ctx context.Context, h *host.Host, s string) error {
-		return errOf(h.Login(ctx, session.Key{Server: s}))
+		return assert.Err(h.Login(ctx, session.Key{Server: s}))
 	},
 	"Logout": func(ctx context.Context, h *host.Host, s string) error { return h.Logout(ctx, session.Key{Server: s}) },
 	"Client": func(ctx context.Context, h *host.Host, s string) error {
-		return errOf(h.Client(ctx, session.Key{Server: s}))
+		return assert.Err(h.Client(ctx, session.Key{Server: s}))
 	},
 	"AllowLaunch": func(ctx context.Context, h *host.Host, s string) error { return h.AllowLaunch(ctx, "ann", s) },
 	"DenyLaunch":  func(ctx context.Context, h *host.Host, s string) error { return h.DenyLaunch(ctx, "ann", s) },
@@ -362,19 +362,19 @@ func TestMethodsOfAClosedHost(t *testing.T) {
 	methods := maps.Clone(hostMethods)
 	maps.Copy(methods, map[string]func(context.Context, *host.Host, string) error{
 		"ReadResource": func(ctx context.Context, _ *host.Host, s string) error {
-			return errOf(c.ReadResource(ctx, content.Address(s, "x://y"), nil))
+			return assert.Err(c.ReadResource(ctx, content.Address(s, "x://y"), nil))
 		},
 		"GetPrompt": func(ctx context.Context, _ *host.Host, s string) error {
-			return errOf(c.GetPrompt(ctx, s+"__x", nil, nil))
+			return assert.Err(c.GetPrompt(ctx, s+"__x", nil, nil))
 		},
 		"Add": func(ctx context.Context, _ *host.Host, s string) error {
-			return errOf(m.Add(ctx, &record.Record{Name: s + "2", Command: "x"}))
+			return assert.Err(m.Add(ctx, &record.Record{Name: s + "2", Command: "x"}))
 		},
 		"Update": func(ctx context.Context, _ *host.Host, s string) error {
-			return errOf(m.Update(ctx, s, patch(t, `{}`)))
+			return assert.Err(m.Update(ctx, s, patch(t, `{}`)))
 		},
-		"Remove":  func(ctx context.Context, _ *host.Host, s string) error { return errOf(m.Remove(ctx, s)) },
-		"Restore": func(ctx context.Context, _ *host.Host, s string) error { return errOf(m.Restore(ctx, s)) },
+		"Remove":  func(ctx context.Context, _ *host.Host, s string) error { return assert.Err(m.Remove(ctx, s)) },
+		"Restore": func(ctx context.Context, _ *host.Host, s string) error { return assert.Err(m.Restore(ctx, s)) },
 	})
 	for name, method := range methods {
 		for _, server := range []string{"s", "w", "none"} {

@@ -362,9 +362,6 @@ func background(f func() error) <-chan error {
 	return result
 }
 
-// errOf returns the error of a call that returns a value as well.
-func errOf[T any](_ T, err error) error { return err }
-
 // describe returns what a status says, without what is different each time.
 func describe(s host.Status) string {
 	return fmt.Sprintf("%s: %d tools, %d quarantined, %d rejected, %d users, enabled %t, %v", s.Stage, s.Tools, s.Quarantined, len(s.Rejected), s.Users, s.Enabled, s.Err)

@@ -92,7 +92,7 @@ func (w *loginHost) logIn(as *authtest.Server, user, server string) {
 	login := assert.Value(w.host.Login(ctx, session.Key{Server: server}))(w.t)
 	callback := assert.Value(as.ApproveAs(ctx, "user "+user, login.URL))(w.t)
 
-	assert.As[*session.UserError](w.t, errOf(w.host.Complete(ctx, callback, &session.CompleteOptions{User: "mallory"})), "completed by another")
+	assert.As[*session.UserError](w.t, assert.Err(w.host.Complete(ctx, callback, &session.CompleteOptions{User: "mallory"})), "completed by another")
 	key := assert.Value(w.host.Complete(ctx, callback, &session.CompleteOptions{User: user}))(w.t)
 	assert.Equal(w.t, key, (session.Key{User: user, Server: server}))
 }
@@ -161,13 +161,13 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 	// One leaves; the others stay.
 	assert.OK(t, w.host.Logout(session.WithUser(watchdog(t), "alice"), session.Key{Server: "one"}))
 
-	assert.As[*auth.LoginRequiredError](t, errOf(w.whoami("alice", "one")), "after the logout")
+	assert.As[*auth.LoginRequiredError](t, assert.Err(w.whoami("alice", "one")), "after the logout")
 	hosttest.ContainsAll(t, w.log(), "login alice one ok", "login bob two ok", "logout alice one ok")
 	for _, who := range [][2]string{{"alice", "two"}, {"bob", "one"}, {"bob", "two"}} {
 		assert.Equal(t, assert.Value(w.whoami(who[0], who[1]))(t), "user "+who[0])
 	}
 
-	assert.As[*host.NoUserError](t, errOf(w.host.Login(watchdog(t), session.Key{Server: "one"})), "nobody logs in")
+	assert.As[*host.NoUserError](t, assert.Err(w.host.Login(watchdog(t), session.Key{Server: "one"})), "nobody logs in")
 }
 
 // Where all share a connection they share its login, whoever calls.
@@ -195,7 +195,7 @@ func TestLoginAtAnUnapprovedServer(t *testing.T) {
 	rs := as.NewMCP(nil)
 	w.apply(&config.Server{Name: "s", URL: rs.URL, Source: config.Source{File: "mcp.json", Scope: config.ScopeProject}})
 
-	assert.As[*host.LaunchNotAllowedError](t, errOf(w.host.Login(watchdog(t), session.Key{Server: "s"})))
+	assert.As[*host.LaunchNotAllowedError](t, assert.Err(w.host.Login(watchdog(t), session.Key{Server: "s"})))
 	assert.Equal(t, len(rs.Requests())+len(as.Requests()), 0, "requests")
 }
 
@@ -224,7 +224,7 @@ func TestNoLogins(t *testing.T) {
 
 	assert.As[*host.UnknownServerError](t, h.Logout(watchdog(t), session.Key{Server: "t"}))
 	w := newLoginsHost(t, nil)
-	assert.As[*login.Error](t, errOf(w.logins.Sessions().Login(watchdog(t), session.Key{Server: "gone"})))
+	assert.As[*login.Error](t, assert.Err(w.logins.Sessions().Login(watchdog(t), session.Key{Server: "gone"})))
 	if _, err := login.New(session.Memory(), &login.Options{Session: session.Options{
 		Config: func(session.Key) (*auth.Config, error) { return nil, nil },
 	}}); err == nil {
@@ -356,7 +356,7 @@ func TestLoginsFollowTheConfiguration(t *testing.T) {
 	// Another address wants another login, and sees nothing of this one.
 	w.apply()
 
-	assert.As[*login.Error](t, errOf(w.logins.Sessions().Login(watchdog(t), session.Key{Server: "s"})), "of a server that is gone")
+	assert.As[*login.Error](t, assert.Err(w.logins.Sessions().Login(watchdog(t), session.Key{Server: "s"})), "of a server that is gone")
 	w.apply(&config.Server{Name: "s", URL: other.URL})
 	w.logIn(two, "", "s")
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
@@ -375,7 +375,7 @@ func TestToolsOfAServerThatWantsALogin(t *testing.T) {
 	w.logIn(as, "", "s")
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Tools == 2 })
 	as.EndAll()
-	assert.As[*auth.LoginRequiredError](t, errOf(w.whoami("", "s")), "call")
+	assert.As[*auth.LoginRequiredError](t, assert.Err(w.whoami("", "s")), "call")
 	until(t, w.host, "s", "asked to log in again", func(s host.Status) bool { return s.Stage == host.StageLogin })
 	assert.Equal(t, names(w.host), "s__echo s__whoami", "tools")
 	w.logIn(as, "", "s")
@@ -444,6 +444,6 @@ func TestTokensForATransportOfTheProgram(t *testing.T) {
 	w.apply(&config.Server{Name: "s", URL: two.NewMCP(nil).URL})
 	w.logIn(two, "", "s")
 
-	assert.As[*login.Error](t, errOf(source.Token()), "a source of before gives")
-	assert.As[*login.Error](t, errOf(handler.TokenSource(watchdog(t))), "a handler of before gives a source")
+	assert.As[*login.Error](t, assert.Err(source.Token()), "a source of before gives")
+	assert.As[*login.Error](t, assert.Err(handler.TokenSource(watchdog(t))), "a handler of before gives a source")
 }

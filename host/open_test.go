@@ -97,7 +97,7 @@ func TestHeadersAndNativeTools(t *testing.T) {
 	})))
 	assert.Equal(t, names(h), "add remote__echo", "tools")
 	assert.Equal(t, assert.Value(call(t, h, "add", `{"A":1,"B":2}`))(t), "3", "add")
-	unknown := assert.As[*registry.UnknownToolError](t, errOf(call(t, h, "remote__ecco", `{}`)))
+	unknown := assert.As[*registry.UnknownToolError](t, assert.Err(call(t, h, "remote__ecco", `{}`)))
 	assert.Equal(t, unknown.Suggestions[0], "remote__echo")
 }
 

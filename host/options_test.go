@@ -34,7 +34,7 @@ func TestZeroHost(t *testing.T) {
 	for name, method := range hostMethods {
 		assert.Contains(t, fmt.Sprint(method(watchdog(t), &h, "s")), want, "%s", name)
 	}
-	assert.Contains(t, fmt.Sprint(errOf(h.Inspect("s"))), want, "Inspect")
+	assert.Contains(t, fmt.Sprint(assert.Err(h.Inspect("s"))), want, "Inspect")
 	assert.OK(t, h.Close(), "Close")
 	assert.OK(t, h.Shutdown(watchdog(t)), "Shutdown")
 	defer func() { assert.Equal(t, fmt.Sprint(recover()), want, "Servers: the panic") }()

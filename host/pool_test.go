@@ -32,9 +32,8 @@ import (
 // A holdingServer is a server of many users in this process, whose tool waits for leave.
 type holdingServer struct {
 	entered chan string
-	leave   chan struct{}
-	living  atomic.Int64
-	most    atomic.Int64
+	leave chan struct{}
+	living, most atomic.Int64
 }
 
 func (holding *holdingServer) transport(key session.Key, _ *config.Server) (mcp.Transport, error) {
@@ -83,7 +82,7 @@ func TestPoolOfBusyUsers(t *testing.T) {
 	// Who has a place can use it for more.
 	assert.Equal(t, assert.Value(callAs(watchdog(t), h, "user0000", "s__now"))(t), "user0000", "a user with a place")
 	short, cancel := context.WithCancel(watchdog(t))
-	late := background(func() error { return errOf(callAs(short, h, "late", "s__now")) })
+	late := background(func() error { return assert.Err(callAs(short, h, "late", "s__now")) })
 	cancel()
 	err := <-late
 	assert.Is(t, err, context.Canceled, "a user without a place")
@@ -183,7 +182,7 @@ func TestCachedAnswersAreOfTheirUser(t *testing.T) {
 			c := assert.Value(h.Client(watchdog(t), session.Key{User: user, Server: "s"}))(t)
 			res := assert.Value(c.ReadResource(watchdog(t), "a:mine", nil))(t)
 			assert.Equal(t, res.Contents[0].Text, user, "%s", scope)
-			assert.Equal(t, (errOf(callAs(watchdog(t), h, user, "s__t")) == nil), (user == "ann"), "%s", scope)
+			assert.Equal(t, (assert.Err(callAs(watchdog(t), h, user, "s__t")) == nil), (user == "ann"), "%s", scope)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func TestDisableEnableRestart(t *testing.T) {
 	assert.Equal(t, s.Tools, 0, "disabled")
 	assert.Equal(t, names(h), "b__echo", "disabled")
 	assert.False(t, alive(pid), "the process of a disabled server lives")
-	assert.Fails(t, errOf(h.Client(t.Context(), session.Key{Server: "a"})), "a disabled server has a client")
+	assert.Fails(t, assert.Err(h.Client(t.Context(), session.Key{Server: "a"})), "a disabled server has a client")
 	assert.OK(t, h.Enable(ctx, "a"))
 	assert.OK(t, h.Enable(ctx, "a"), "enabling twice")
 	before := assert.Value(call(t, h, "a__echo", `{"text":""}`))(t)
@@ -202,7 +202,7 @@ func TestLedgerHoldsBackWhatChanges(t *testing.T) {
 	c := assert.Value(config.Parse(t.Context(), path, []byte(`{"mcpServers":{"s":{"command":"y"}}}`), nil))(t)
 	assert.Value(h.Apply(t.Context(), c))(t)
 	until(t, h, "s", "held back as another server", func(s host.Status) bool { return s.Tools == 0 && s.Quarantined == 2 })
-	assert.As[*registry.QuarantinedError](t, errOf(call(t, h, "s__echo", `{"text":"a"}`)), "a call of the other server's tool")
+	assert.As[*registry.QuarantinedError](t, assert.Err(call(t, h, "s__echo", `{"text":"a"}`)), "a call of the other server's tool")
 }
 
 // What the configuration says of a server's trust reaches who decides its calls.

@@ -123,7 +123,7 @@ func TestToolsThatChangedWhileTheyWereCached(t *testing.T) {
 			}
 			until(t, h, "s", "read anew", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 2 })
 			assert.Equal(t, names(h), "s__same", "tools afterwards")
-			assert.As[*registry.QuarantinedError](t, errOf(call(t, h, "s__changed", "{}")), "the next call of the changed tool")
+			assert.As[*registry.QuarantinedError](t, assert.Err(call(t, h, "s__changed", "{}")), "the next call of the changed tool")
 			assert.Equal(t, assert.Value(call(t, h, "s__same", "{}"))(t), "same", "the tool that did not change")
 			server.runs()
 			assert.OK(t, h.Shutdown(watchdog(t)))
@@ -167,7 +167,7 @@ func TestChangedToolWithoutLedger(t *testing.T) {
 	opts.Registry = registry.New(nil)
 	server.set("changed", "does something else")
 	h := open(t, path, opts)
-	assert.Equal(t, mcp.OutcomeOf(errOf(call(t, h, "s__changed", "{}"))), mcp.NotSent, "the first call")
+	assert.Equal(t, mcp.OutcomeOf(assert.Err(call(t, h, "s__changed", "{}"))), mcp.NotSent, "the first call")
 	assert.Equal(t, server.runs(), "", "what ran")
 	eventually(t, "the new definition", func() bool {
 		tool, ok := h.Registry().Snapshot().Lookup("s__changed")
@@ -306,7 +306,7 @@ func TestToolsThatWaitStillWaitInTheNextRun(t *testing.T) {
 	assert.Equal(t, names(h), "s__tool", "tools")
 	until(t, h, "s", "held back in part", func(s host.Status) bool { return s.Quarantined == 1 })
 
-	assert.As[*registry.QuarantinedError](t, errOf(call(t, h, "s__late", "{}")), "the call of a tool that waits")
+	assert.As[*registry.QuarantinedError](t, assert.Err(call(t, h, "s__late", "{}")), "the call of a tool that waits")
 	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("s")...))
 	eventually(t, "the approved tool", func() bool { return names(h) == "s__late s__tool" })
 	assert.Equal(t, assert.Value(call(t, h, "s__late", "{}"))(t), "late")

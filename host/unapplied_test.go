@@ -90,7 +90,7 @@ func TestOvertakenChangeHasNotFailed(t *testing.T) {
 			pipes.slow.Store(true)
 			apply := func(arg string) <-chan error {
 				return background(func() error {
-					return errOf(h.Apply(t.Context(), parseEntries(t, "s", `{"command": "x", "args": ["`+arg+`"]}`)))
+					return assert.Err(h.Apply(t.Context(), parseEntries(t, "s", `{"command": "x", "args": ["`+arg+`"]}`)))
 				})
 			}
 			began := time.Now()

@@ -89,9 +89,9 @@ func TestCallWithoutUser(t *testing.T) {
 		}
 	})
 	ctx := watchdog(t)
-	assert.Equal(t, mcp.OutcomeOf(errOf(textOf(h.Registry().Call(ctx, "users__whoami", nil)))), mcp.NotSent, "a call of nobody")
-	assert.Equal(t, mcp.OutcomeOf(errOf(callWhoamiAs(ctx, h, "", ""))), mcp.NotSent, "a call of the user without a name")
-	assert.Fails(t, errOf(h.Client(ctx, session.Key{Server: "users"})), "there is a client for nobody")
+	assert.Equal(t, mcp.OutcomeOf(assert.Err(textOf(h.Registry().Call(ctx, "users__whoami", nil)))), mcp.NotSent, "a call of nobody")
+	assert.Equal(t, mcp.OutcomeOf(assert.Err(callWhoamiAs(ctx, h, "", ""))), mcp.NotSent, "a call of the user without a name")
+	assert.Fails(t, assert.Err(h.Client(ctx, session.Key{Server: "users"})), "there is a client for nobody")
 	assert.Fails(t, h.Discover(ctx, session.Key{Server: "users"}), "nobody could discover")
 	assert.Equal(t, asked.Load(), 0, "headers were made")
 	o.check(t)
@@ -192,7 +192,7 @@ func TestCatalogueOfAUserThatChangesLater(t *testing.T) {
 			break
 		}
 	}
-	assert.Fails(t, errOf(h.Registry().Call(ctx, "s__send", nil)), "a call after the change")
+	assert.Fails(t, assert.Err(h.Registry().Call(ctx, "s__send", nil)), "a call after the change")
 	assert.Equal(t, ran.Load(), 0, "calls of the other tool")
 }
 
@@ -322,10 +322,9 @@ func newUserHost(t *testing.T, o *userServer, first string, change func(*host.Op
 // a header that names nobody, connect nobody.
 func TestUserHeadersNameTheUserExactly(t *testing.T) {
 	for name, test := range map[string]struct {
-		entry   string
-		user    string
+		entry, user string
 		headers http.Header
-		want    string
+		want string
 	}{
 		"blank before":  {`"userHeader": "X-User"`, " anna", nil, "header"},
 		"blank behind":  {`"userHeader": "X-User"`, "anna ", nil, "header"},

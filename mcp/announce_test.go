@@ -58,7 +58,7 @@ func TestCallersWaitForOneReading(t *testing.T) {
 			c.Result(page("", "a"))
 		}}), nil)
 		began := time.Now()
-		list := func() error { return errOf(c.Tools(t.Context())) }
+		list := func() error { return assert.Err(c.Tools(t.Context())) }
 		ends := []<-chan error{inBackground(list)}
 		pass(500 * time.Millisecond)
 		for range 5 {

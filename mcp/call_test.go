@@ -116,7 +116,7 @@ func TestCallToolInvalidResult(t *testing.T) {
 func TestCallToolUncheckedResult(t *testing.T) {
 	for _, raw := range []string{``, `{"content":[}`, `{"a":1,"a":2}`, `{} {}`} {
 		server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(raw)})
-		wantInvalid(t, errOf(call(t, newClient(t, server, nil), "x")), "", "result", "%q", raw)
+		wantInvalid(t, assert.Err(call(t, newClient(t, server, nil), "x")), "", "result", "%q", raw)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestMaxInFlight(t *testing.T) {
 		}
 		synctest.Wait()
 		wantCount(t, server, "tools/call", 2)
-		wantOutcome(t, errOf(c.CallTool(within(t, time.Second), "x", nil, nil)), mcp.NotSent)
+		wantOutcome(t, assert.Err(c.CallTool(within(t, time.Second), "x", nil, nil)), mcp.NotSent)
 		wantCount(t, server, "tools/call", 2)
 		pass(time.Minute - time.Second)
 		wantCount(t, server, "tools/call", 4)
@@ -267,7 +267,7 @@ func TestProgressOfEach(t *testing.T) {
 		for want, tool := range map[float64]string{1: "one", 2: "two"} {
 			calls.Go(func() {
 				var got []float64
-				assert.Is(t, errOf(c.CallTool(t.Context(), tool, nil, progressInto(&got))), nil, "%s", tool)
+				assert.Is(t, assert.Err(c.CallTool(t.Context(), tool, nil, progressInto(&got))), nil, "%s", tool)
 				assert.List(t, got, []float64{want}, "%s", tool)
 			})
 		}

@@ -228,7 +228,7 @@ func TestAuthenticating(t *testing.T) {
 			wantOutcome(t, err, mcp.NotSent)
 			assert.Equal(t, wantPhase(t, c, mcp.Authenticating).LoginURL, "http://127.0.0.1/login", "login at")
 			pass(time.Hour)
-			assert.As[loginError](t, errOf(call(t, c, "x")))
+			assert.As[loginError](t, assert.Err(call(t, c, "x")))
 			assert.As[loginError](t, c.Reconnect(t.Context()))
 			assert.Equal(t, attempts.Load(), 2, "attempts")
 			loggedIn.Store(true)
@@ -391,8 +391,8 @@ func TestNoContext(t *testing.T) {
 	var none context.Context
 	for _, c := range []*mcp.Client{newClient(t, legacy(t), nil), newReady(t, legacy(t), nil)} {
 		for name, err := range map[string]error{
-			"call": errOf(c.CallTool(none, "x", nil, nil)), "tools": errOf(c.Tools(none)), "ping": c.Ping(none),
-			"prompt": errOf(c.GetPrompt(none, "x", nil, nil)), "resource": errOf(c.ReadResource(none, "a:a", nil)),
+			"call": assert.Err(c.CallTool(none, "x", nil, nil)), "tools": assert.Err(c.Tools(none)), "ping": c.Ping(none),
+			"prompt": assert.Err(c.GetPrompt(none, "x", nil, nil)), "resource": assert.Err(c.ReadResource(none, "a:a", nil)),
 		} {
 			assert.Contains(t, fmt.Sprint(err), "the context is nil", "%s", name)
 			wantOutcome(t, err, mcp.NotSent)

@@ -69,7 +69,7 @@ func TestCompleteUnsupported(t *testing.T) {
 		wantCount(t, server, "completion/complete", 0)
 	}
 	server := mcptest.NewServer(t, mcptest.Handshake("2024-11-05", ""), mcptest.Script{"completion/complete": completes})
-	assert.OK(t, errOf(newClient(t, server, nil).Complete(t.Context(), typed("x"), nil)))
+	assert.OK(t, assert.Err(newClient(t, server, nil).Complete(t.Context(), typed("x"), nil)))
 }
 
 func TestCompleteRefusesNonsense(t *testing.T) {
@@ -83,13 +83,13 @@ func TestCompleteRefusesNonsense(t *testing.T) {
 		{Ref: &mcp.CompleteReference{Type: "ref/other", Name: "x"}, Argument: arg},
 		{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "x"}},
 	} {
-		wantOutcome(t, errOf(c.Complete(t.Context(), params, nil)), mcp.NotSent)
+		wantOutcome(t, assert.Err(c.Complete(t.Context(), params, nil)), mcp.NotSent)
 	}
 	wantCount(t, server, "completion/complete", 0)
 }
 
 func TestCompleteRefused(t *testing.T) {
-	refuses(t, "completion/complete", func(c *mcp.Client) error { return errOf(c.Complete(t.Context(), typed("x"), nil)) }, map[string]string{
+	refuses(t, "completion/complete", func(c *mcp.Client) error { return assert.Err(c.Complete(t.Context(), typed("x"), nil)) }, map[string]string{
 		`7`: "result", `{}`: "completion.values", `{"completion":[]}`: "completion", `{"completion":{}}`: "completion.values",
 		`{"completion":{"values":"x"}}`:                              "completion.values",
 		`{"completion":{"values":["x",7]}}`:                          "completion.values[1]",

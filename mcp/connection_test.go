@@ -28,7 +28,7 @@ func wantClosed(t testing.TB, c *mcp.Client) {
 	assert.OK(t, wantPhase(t, c, mcp.Closed).Err)
 	for what, err := range map[string]error{
 		"Ready": c.Ready(t.Context()), "Reconnect": c.Reconnect(t.Context()), "Ping": c.Ping(t.Context()),
-		"Tools": errOf(c.Tools(t.Context())), "CallTool": errOf(call(t, c, "x")),
+		"Tools": assert.Err(c.Tools(t.Context())), "CallTool": assert.Err(call(t, c, "x")),
 	} {
 		wantNotSent(t, err, mcp.ErrClosed, "%s", what)
 	}
@@ -46,7 +46,7 @@ func TestCloseUnused(t *testing.T) {
 func TestCloseWithHungServer(t *testing.T) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) {
 		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Hang}), nil)
-		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
+		ended := inBackground(func() error { return assert.Err(call(t, c, "x")) })
 		server.Await("tools/call", 1)
 		start := time.Now()
 		_ = c.Close()
@@ -108,7 +108,7 @@ func TestLateConnectionIsClosed(t *testing.T) {
 		_ = c.Close()
 		conn := <-made
 		synctest.Wait()
-		assert.Is(t, errOf(conn.Read(t.Context())), io.EOF, "reading from the connection")
+		assert.Is(t, assert.Err(conn.Read(t.Context())), io.EOF, "reading from the connection")
 	})
 }
 
@@ -127,7 +127,7 @@ func TestCloseWithCallerThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
 		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return silentCaller{mcp.CallerOf(conn)} }), nil)
-		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
+		ended := inBackground(func() error { return assert.Err(call(t, c, "x")) })
 		synctest.Wait()
 		_ = c.Close()
 		err := <-ended
@@ -194,14 +194,14 @@ func TestShutdown(t *testing.T) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) {
 		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 			"tools/call": slowly(50*time.Second, mcptest.Result(`{}`))}), nil)
-		first := inBackground(func() error { return errOf(call(t, c, "x")) })
-		second := inBackground(func() error { return errOf(call(t, c, "x")) })
+		first := inBackground(func() error { return assert.Err(call(t, c, "x")) })
+		second := inBackground(func() error { return assert.Err(call(t, c, "x")) })
 		server.Await("tools/call", 2)
 		start := time.Now()
 		ended := inBackground(func() error { return c.Shutdown(t.Context()) })
 		pass(time.Second)
-		wantNotSent(t, errOf(call(t, c, "x")), mcp.ErrClosed, "a new call")
-		assert.Is(t, errOf(c.Tools(t.Context())), mcp.ErrClosed, "a new listing")
+		wantNotSent(t, assert.Err(call(t, c, "x")), mcp.ErrClosed, "a new call")
+		assert.Is(t, assert.Err(c.Tools(t.Context())), mcp.ErrClosed, "a new listing")
 		assert.OK(t, <-ended)
 		assert.Equal(t, time.Since(start), 50*time.Second, "Shutdown took")
 		assert.OK(t, <-first, "a call was cut off")
@@ -213,7 +213,7 @@ func TestShutdown(t *testing.T) {
 func TestShutdownCutsOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), nil)
-		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
+		ended := inBackground(func() error { return assert.Err(call(t, c, "x")) })
 		server.Await("tools/call", 1)
 		assert.Is(t, c.Shutdown(within(t, time.Second)), context.DeadlineExceeded)
 		wantOutcome(t, <-ended, mcp.Unknown)
@@ -293,7 +293,7 @@ func TestOneProcessForAllConversations(t *testing.T) {
 	conversations.Wait()
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	assert.Fails(t, errOf(c.CallTool(ctx, "echo", nil, nil)), "a conversation that is over")
+	assert.Fails(t, assert.Err(c.CallTool(ctx, "echo", nil, nil)), "a conversation that is over")
 	for i := range 4 {
 		converse(fmt.Sprint("one after the other: ", i))
 	}

@@ -35,11 +35,10 @@ func TestElicit(t *testing.T) {
 		return `{"message":"Who?","requestedSchema":{"type":"object","properties":` + properties + `}}`
 	}
 	for _, test := range []struct {
-		name   string
-		params string
+		name, params string
 		answer *mcp.ElicitResult
-		err    error
-		want   string
+		err error
+		want string
 	}{
 		{"accepted", question, accept(map[string]any{"name": "Ann"}), nil, `{"action":"accept","content":{"name":"Ann"}}`},
 		{"declined", question, &mcp.ElicitResult{Action: "decline", Content: map[string]any{"name": "Ann"}}, nil, `{"action":"decline"}`},

@@ -16,23 +16,23 @@ import (
 // that each waits for.
 func everyVerb() map[string]func(context.Context, *mcp.Client) error {
 	return map[string]func(context.Context, *mcp.Client) error{
-		"tools/call":     func(ctx context.Context, c *mcp.Client) error { return errOf(c.CallTool(ctx, "x", nil, nil)) },
-		"tools/list":     func(ctx context.Context, c *mcp.Client) error { return errOf(c.Tools(ctx)) },
-		"resources/list": func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.Resources(ctx))) },
+		"tools/call":     func(ctx context.Context, c *mcp.Client) error { return assert.Err(c.CallTool(ctx, "x", nil, nil)) },
+		"tools/list":     func(ctx context.Context, c *mcp.Client) error { return assert.Err(c.Tools(ctx)) },
+		"resources/list": func(ctx context.Context, c *mcp.Client) error { return assert.Err(collect(c.Resources(ctx))) },
 		"resources/templates/list": func(ctx context.Context, c *mcp.Client) error {
-			return errOf(collect(c.ResourceTemplates(ctx)))
+			return assert.Err(collect(c.ResourceTemplates(ctx)))
 		},
-		"prompts/list":   func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.Prompts(ctx))) },
-		"resources/read": func(ctx context.Context, c *mcp.Client) error { return errOf(c.ReadResource(ctx, "a:a", nil)) },
-		"prompts/get":    func(ctx context.Context, c *mcp.Client) error { return errOf(c.GetPrompt(ctx, "p", nil, nil)) },
+		"prompts/list":   func(ctx context.Context, c *mcp.Client) error { return assert.Err(collect(c.Prompts(ctx))) },
+		"resources/read": func(ctx context.Context, c *mcp.Client) error { return assert.Err(c.ReadResource(ctx, "a:a", nil)) },
+		"prompts/get":    func(ctx context.Context, c *mcp.Client) error { return assert.Err(c.GetPrompt(ctx, "p", nil, nil)) },
 		"completion/complete": func(ctx context.Context, c *mcp.Client) error {
-			return errOf(c.Complete(ctx, typed("a"), nil))
+			return assert.Err(c.Complete(ctx, typed("a"), nil))
 		},
-		"tasks/get":        func(ctx context.Context, c *mcp.Client) error { return errOf(askTask(ctx, c, "tasks/get", "t")) },
+		"tasks/get":        func(ctx context.Context, c *mcp.Client) error { return assert.Err(askTask(ctx, c, "tasks/get", "t")) },
 		"tasks/cancel":     func(ctx context.Context, c *mcp.Client) error { return cancelTask(ctx, c, "t") },
 		"logging/setLevel": func(ctx context.Context, c *mcp.Client) error { return c.SetLogLevel(ctx, "info") },
 		"com.example/any": func(ctx context.Context, c *mcp.Client) error {
-			return errOf(c.Request(ctx, "com.example/any", nil, nil))
+			return assert.Err(c.Request(ctx, "com.example/any", nil, nil))
 		},
 	}
 }

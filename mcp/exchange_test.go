@@ -128,7 +128,7 @@ func TestSecondRoundNotSent(t *testing.T) {
 		server.Disconnect()
 		return annAnswers(ctx, r)
 	}})
-	err := errOf(call(t, c, "x"))
+	err := assert.Err(call(t, c, "x"))
 	assert.Fails(t, err)
 	assert.False(t, mcp.SafeToRetry(err), "error %v would be repeated", err)
 }
@@ -140,9 +140,9 @@ func TestInputEnds(t *testing.T) {
 		server := modern(t, mcptest.Script{"tools/call": needs(`{"a":`+inputRequest+`}`, "")})
 		c := newReady(t, server, &mcp.ClientOptions{Elicit: waits, CallTimeout: time.Minute})
 		start := time.Now()
-		assert.Is(t, errOf(call(t, c, "x")), context.DeadlineExceeded)
+		assert.Is(t, assert.Err(call(t, c, "x")), context.DeadlineExceeded)
 		assert.Equal(t, time.Since(start), time.Minute, "time")
-		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
+		ended := inBackground(func() error { return assert.Err(call(t, c, "x")) })
 		synctest.Wait()
 		assert.OK(t, c.Close())
 		assert.Is(t, <-ended, mcp.ErrClosed)
@@ -156,7 +156,7 @@ func TestShutdownWaitsForInput(t *testing.T) {
 			pause(time.Minute)
 			return annAnswers(ctx, r)
 		}})
-		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
+		ended := inBackground(func() error { return assert.Err(call(t, c, "x")) })
 		synctest.Wait()
 		assert.OK(t, c.Shutdown(t.Context()))
 		assert.OK(t, <-ended, "the call failed")
@@ -169,13 +169,13 @@ var inputRequests = []struct {
 	run                  func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error
 }{
 	{"tools/call", "x", `{"content":[]}`, func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error {
-		return errOf(c.CallTool(ctx, "x", json.RawMessage(`{"a":1}`), &mcp.RequestOptions{Input: round}))
+		return assert.Err(c.CallTool(ctx, "x", json.RawMessage(`{"a":1}`), &mcp.RequestOptions{Input: round}))
 	}},
 	{"prompts/get", "", `{"messages":[]}`, func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error {
-		return errOf(c.GetPrompt(ctx, "x", nil, &mcp.RequestOptions{Input: round}))
+		return assert.Err(c.GetPrompt(ctx, "x", nil, &mcp.RequestOptions{Input: round}))
 	}},
 	{"resources/read", "", `{"contents":[],"ttlMs":60000,"cacheScope":"public"}`, func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error {
-		return errOf(c.ReadResource(ctx, "a:x", &mcp.RequestOptions{Input: round}))
+		return assert.Err(c.ReadResource(ctx, "a:x", &mcp.RequestOptions{Input: round}))
 	}},
 }
 
@@ -271,7 +271,7 @@ func TestInputRoundOfABusyServer(t *testing.T) {
 func TestInputRoundOfAnOlderServer(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": asking(question)})
 	log, c := withRequestLog(t, server)
-	assert.OK(t, errOf(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Input: &mcp.InputRound{}})))
+	assert.OK(t, assert.Err(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Input: &mcp.InputRound{}})))
 	log.want(t, "true x")
 }
 
@@ -295,7 +295,7 @@ func TestInputOfEachCall(t *testing.T) {
 			meet.Done()
 			meet.Wait()
 		} else {
-			assert.Is(t, errOf(fmt.Sscanf(params.RequestState, params.Name+" %d", &round)), nil)
+			assert.Is(t, assert.Err(fmt.Sscanf(params.RequestState, params.Name+" %d", &round)), nil)
 			want := fmt.Sprintf("%s %d", params.Name, round)
 			assert.Equal(t, len(params.InputResponses), 1, "inputs")
 			assert.Equal(t, params.InputResponses[want].Content.Name, want, "the input")

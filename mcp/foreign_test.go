@@ -54,7 +54,7 @@ func TestZeroClient(t *testing.T) {
 	const want = "mcp: the zero Client is not usable: make one with NewClient"
 	for name, err := range map[string]error{
 		"Ready": c.Ready(t.Context()), "Reconnect": c.Reconnect(t.Context()), "Ping": c.Ping(t.Context()),
-		"Tools": errOf(c.Tools(t.Context())), "CallTool": errOf(call(t, &c, "x")), "Prompts": errOf(collect(c.Prompts(t.Context()))),
+		"Tools": assert.Err(c.Tools(t.Context())), "CallTool": assert.Err(call(t, &c, "x")), "Prompts": assert.Err(collect(c.Prompts(t.Context()))),
 	} {
 		assert.Contains(t, fmt.Sprint(err), want, "%s", name)
 		wantOutcome(t, err, mcp.NotSent)
@@ -116,7 +116,7 @@ func TestNilContext(t *testing.T) {
 				defer func() { _ = recover() }()
 				call()
 			}()
-			assert.OK(t, errOf(c.CallTool(t.Context(), "t", nil, nil)), "a call after %s without a context", name)
+			assert.OK(t, assert.Err(c.CallTool(t.Context(), "t", nil, nil)), "a call after %s without a context", name)
 		}
 		assert.OK(t, c.Shutdown(t.Context()), "Shutdown")
 	})

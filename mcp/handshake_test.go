@@ -266,7 +266,7 @@ func TestPinnedRevisionIsNotDoubted(t *testing.T) {
 		"tools/call": mcptest.Error(-32601, "?"),
 		"ping":       mcptest.Error(-32601, "?"),
 	}), &mcp.ClientOptions{ProtocolVersion: mcp.Revision20251125})
-	assert.Fails(t, errOf(call(t, c, "x")))
+	assert.Fails(t, assert.Err(call(t, c, "x")))
 	assert.Equal(t, handshakesOf(t, server), handshakeWith(mcp.Revision20251125), "the handshakes")
 }
 

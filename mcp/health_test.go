@@ -50,7 +50,7 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 		server, c := withReady(t, newSilentServer(t), nil)
 		ctx, giveUp := context.WithCancel(t.Context())
 		failed := inBackground(func() error {
-			return errOf(c.CallTool(ctx, "slow", nil, &mcp.RequestOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
+			return assert.Err(c.CallTool(ctx, "slow", nil, &mcp.RequestOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
 		})
 		pass(59 * time.Minute)
 		giveUp()
@@ -192,11 +192,11 @@ func TestSlowCallIsWaitedFor(t *testing.T) {
 			"tools/call": held(free, text("fine")), "ping": held(free, mcptest.Result("{}"))}), nil)
 		time.AfterFunc(9*time.Minute, func() { close(free) })
 		slow := inBackground(func() error {
-			return errOf(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
+			return assert.Err(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
 		})
 		synctest.Wait()
 		for range 8 {
-			assert.Fails(t, errOf(call(t, c, "x")), "a call beside the slow one")
+			assert.Fails(t, assert.Err(call(t, c, "x")), "a call beside the slow one")
 		}
 		assert.OK(t, <-slow)
 		assert.Equal(t, server.Connections(), 1, "connections")
@@ -210,7 +210,7 @@ func TestWorkingServerInUse(t *testing.T) {
 		end := time.Now().Add(30 * time.Minute)
 		c := newReady(t, working(server, end), nil)
 		for time.Now().Before(end) {
-			assert.Fails(t, errOf(call(t, c, "x")), "a call of a server that says nothing")
+			assert.Fails(t, assert.Err(call(t, c, "x")), "a call of a server that says nothing")
 		}
 		assert.Equal(t, server.Connections(), 1, "connections")
 		wantSuccess(t, c)
@@ -222,7 +222,7 @@ func TestTooSlowServerIsNotReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), nil)
 		for range 20 {
-			assert.Fails(t, errOf(c.CallTool(within(t, 20*time.Second), "x", nil, nil)))
+			assert.Fails(t, assert.Err(c.CallTool(within(t, 20*time.Second), "x", nil, nil)))
 		}
 		assert.Equal(t, server.Connections(), 1, "connections")
 	})
@@ -242,7 +242,7 @@ func TestLateServerIsNotReplaced(t *testing.T) {
 		}
 		server, c := p.withReady(t, legacy(t, mcptest.Script{"tools/call": late(text("fine")), "ping": late(mcptest.Result("{}"))}), nil)
 		for range 30 {
-			assert.Fails(t, errOf(call(t, c, "x")), "an answer in time")
+			assert.Fails(t, assert.Err(call(t, c, "x")), "an answer in time")
 		}
 		assert.Equal(t, server.Connections(), 1, "connections")
 		_ = c.Close()

@@ -220,7 +220,7 @@ func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
 		server, c := p.withReady(t, legacy(t, mcptest.Script{
 			"tools/call": asking(question),
 			"tools/list": func(c *mcptest.Call) {
-				assert.Is(t, errOf(c.Ask("ping", `{}`)), nil, "ping")
+				assert.Is(t, assert.Err(c.Ask("ping", `{}`)), nil, "ping")
 				c.Result(`{"tools":[]}`)
 			},
 		}), &mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -228,13 +228,13 @@ func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
 			<-answer
 			return accept(map[string]any{"name": "Ann"}), nil
 		}})
-		called := inBackground(func() error { return errOf(call(t, c, "x")) })
+		called := inBackground(func() error { return assert.Err(call(t, c, "x")) })
 		<-asked
 		before := c.State().ToolsVersion
 		server.Notify("notifications/tools/list_changed", `{}`)
 		synctest.Wait()
 		wantOther(t, c.State().ToolsVersion, before, "the change is not heard")
-		assert.OK(t, errOf(c.Tools(t.Context())))
+		assert.OK(t, assert.Err(c.Tools(t.Context())))
 		close(answer)
 		assert.OK(t, <-called)
 	})

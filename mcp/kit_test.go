@@ -282,9 +282,6 @@ func initialized(method string) (result json.RawMessage, err error, ok bool) {
 	return nil, nil, false
 }
 
-// errOf drops the value that came with an error.
-func errOf[T any](_ T, err error) error { return err }
-
 // cast ends the test if v is not a T.
 func cast[T any](t testing.TB, v any) T {
 	t.Helper()
@@ -379,5 +376,5 @@ func askTask(ctx context.Context, c *mcp.Client, method, id string) (json.RawMes
 }
 
 func cancelTask(ctx context.Context, c *mcp.Client, id string) error {
-	return errOf(askTask(ctx, c, "tasks/cancel", id))
+	return assert.Err(askTask(ctx, c, "tasks/cancel", id))
 }

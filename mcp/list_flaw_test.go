@@ -141,7 +141,7 @@ func TestFlawedListIsRefused(t *testing.T) {
 				"a deep member":           `"` + l.member + `":[` + item(1) + `],"x":{"y":` + deep + `}`,
 			} {
 				server := featured(t, revision, mcptest.Script{l.method: mcptest.Result(`{` + members + `}`)})
-				assert.As[*mcp.ProtocolError](t, errOf(l.read(t.Context(), newClient(t, p.to(server), nil))), "%s with %s", l.method, name)
+				assert.As[*mcp.ProtocolError](t, assert.Err(l.read(t.Context(), newClient(t, p.to(server), nil))), "%s with %s", l.method, name)
 			}
 		}
 	})
@@ -174,7 +174,7 @@ func TestFlawedResultIsRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		c := newClient(t, p.to(featured(t, revision, mcptest.Script{"tools/call": mcptest.Result(
 			`{"content":[{"type":"text","text":"a","text":"b"}],"resultType":"complete"}`)})), nil)
-		assert.As[*mcp.ProtocolError](t, errOf(c.CallTool(t.Context(), "t", nil, nil)))
+		assert.As[*mcp.ProtocolError](t, assert.Err(c.CallTool(t.Context(), "t", nil, nil)))
 	})
 }
 
@@ -182,6 +182,6 @@ func TestFlawedResultIsRefused(t *testing.T) {
 func TestFlawedListIsNoRawResult(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := featured(t, revision, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[{"name":"a","name":"b"}]}`)})
-		assert.As[*mcp.ProtocolError](t, errOf(newClient(t, p.to(server), nil).Request(t.Context(), "tools/list", nil, nil)))
+		assert.As[*mcp.ProtocolError](t, assert.Err(newClient(t, p.to(server), nil).Request(t.Context(), "tools/list", nil, nil)))
 	})
 }

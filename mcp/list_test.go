@@ -157,7 +157,7 @@ func TestListBadCursor(t *testing.T) {
 					c.Error(-32602, "unknown cursor")
 				}
 			}}), nil)
-			assert.Equal(t, assert.As[*mcp.ServerError](t, errOf(l.read(t.Context(), c)), "%s", l.method).Err.Code, -32602, "%s: got code", l.method)
+			assert.Equal(t, assert.As[*mcp.ServerError](t, assert.Err(l.read(t.Context(), c)), "%s", l.method).Err.Code, -32602, "%s: got code", l.method)
 			wantCount(t, server, l.method, 4)
 			wantPhase(t, c, mcp.Ready)
 		}
@@ -301,7 +301,7 @@ func TestToolsNotAnnouncedAfterAll(t *testing.T) {
 func TestToolsThatKillTheServer(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/list": mcptest.Disconnect})
-		assert.Fails(t, errOf(newClient(t, p.to(server), nil).Tools(t.Context())))
+		assert.Fails(t, assert.Err(newClient(t, p.to(server), nil).Tools(t.Context())))
 		wantCount(t, server, "tools/list", 2)
 	})
 }

@@ -183,7 +183,7 @@ func TestWithLogOverHTTP(t *testing.T) {
 			all.Go(func() {
 				var got []string
 				ctx := mcp.WithLog(t.Context(), func(m *mcp.LogMessage) { got = append(got, string(m.Data)) })
-				assert.Is(t, errOf(c.CallTool(ctx, "say", fmt.Appendf(nil, `{"Text":"%d"}`, i), nil)), nil)
+				assert.Is(t, assert.Err(c.CallTool(ctx, "say", fmt.Appendf(nil, `{"Text":"%d"}`, i), nil)), nil)
 				assert.List(t, got, []string{fmt.Sprintf("%q", fmt.Sprint(i))}, "stateless %v", stateless)
 			})
 		}

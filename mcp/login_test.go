@@ -138,7 +138,7 @@ func TestLoginAtConnect(t *testing.T) {
 		url := wantLogin(t, c.Ready(t.Context())).URL
 		s := wantPhase(t, c, mcp.Authenticating)
 		assert.Equal(t, [...]any{s.LoginURL, s.Failures, s.ProtocolVersion}, [...]any{url, 1, ""})
-		wantLogin(t, errOf(call(t, c, "x")))
+		wantLogin(t, assert.Err(call(t, c, "x")))
 		g.logIn(true)
 		ready(t, c) // who asks now waits for the connection
 		s = waitFor(t, c, mcp.Ready)
@@ -179,13 +179,13 @@ func TestLoginOnALiveConnection(t *testing.T) {
 		}, "tools/list": result(`{"resultType":"complete","tools":[{"name":"x","inputSchema":{"type":"object"}}]}`)})
 		g.logIn(false)
 		c := newReady(t, &g.to, &mcp.ClientOptions{HealthInterval: -1})
-		slow := inBackground(func() error { return errOf(c.CallTool(t.Context(), "slow", json.RawMessage(`{}`), nil)) })
+		slow := inBackground(func() error { return assert.Err(c.CallTool(t.Context(), "slow", json.RawMessage(`{}`), nil)) })
 		<-working
 		before := c.State()
 
 		g.logOut()
 		for range 2 { // the second login has another address
-			url := wantLogin(t, errOf(call(t, c, "x"))).URL
+			url := wantLogin(t, assert.Err(call(t, c, "x"))).URL
 			s := waitFor(t, c, mcp.Authenticating, url)
 			assert.Fails(t, s.Err)
 			assert.Equal(t, [...]any{s.Connections, s.ProtocolVersion, s.ToolsVersion}, [...]any{1, before.ProtocolVersion, before.ToolsVersion})
@@ -213,7 +213,7 @@ func TestLoginElsewhere(t *testing.T) {
 		g, c := newLoggedIn(t, revision)
 		g.done = nil
 		g.logOut()
-		wantLogin(t, errOf(call(t, c, "x")))
+		wantLogin(t, assert.Err(call(t, c, "x")))
 		waitFor(t, c, mcp.Authenticating)
 		g.logIn(false)
 		mustCall(t, c, "x")
@@ -226,7 +226,7 @@ func TestLoginReconnect(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
 		g, c := newLoggedIn(t, revision)
 		g.logOut()
-		wantLogin(t, errOf(call(t, c, "x")))
+		wantLogin(t, assert.Err(call(t, c, "x")))
 		waitFor(t, c, mcp.Authenticating)
 		wantLogin(t, c.Reconnect(t.Context()))
 		s := wantPhase(t, c, mcp.Authenticating)
@@ -250,7 +250,7 @@ func TestLoginStepUp(t *testing.T) {
 			}
 			return nil
 		})
-		assert.True(t, wantLogin(t, errOf(call(t, c, "vip"))).StepUp(), "step up")
+		assert.True(t, wantLogin(t, assert.Err(call(t, c, "vip"))).StepUp(), "step up")
 		mustCall(t, c, "x")
 		stop()
 		assert.OK(t, <-watched)

@@ -127,7 +127,7 @@ func TestOutputByRevision(t *testing.T) {
 			"tools/call": mcptest.Result(structured(`{}`)),
 		}), nil)
 		wantTools(t, c, "t free")
-		assert.Equal(t, errOf(call(t, c, "t")) != nil, checked, "%s", revision)
+		assert.Equal(t, assert.Err(call(t, c, "t")) != nil, checked, "%s", revision)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestOutputListsOnce(t *testing.T) {
 		wantCount(t, server, "tools/list", 0)
 		mustCall(t, c, "t")
 		wantCount(t, server, "tools/list", 1)
-		wantOutputError(t, errOf(call(t, c, "t")), "n", `n: want`)
+		wantOutputError(t, assert.Err(call(t, c, "t")), "n", `n: want`)
 		wantCount(t, server, "tools/list", 1)
 	})
 }
@@ -204,12 +204,12 @@ func TestOutputListHangs(t *testing.T) {
 		server, c := withClient(t, legacy(t, script), nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { server.Await("tools/list", 1); cancel() }()
-		assert.OK(t, errOf(c.CallTool(ctx, "t", nil, nil)))
+		assert.OK(t, assert.Err(c.CallTool(ctx, "t", nil, nil)))
 	})
 	t.Run("close", func(t *testing.T) {
 		server, c := withClient(t, legacy(t, script), nil)
 		go func() { server.Await("tools/list", 1); _ = c.Close() }()
-		assert.OK(t, errOf(c.CallTool(t.Context(), "t", nil, nil)))
+		assert.OK(t, assert.Err(c.CallTool(t.Context(), "t", nil, nil)))
 	})
 }
 
@@ -257,7 +257,7 @@ func TestOutputAfterChangeIsSettled(t *testing.T) {
 		server.Notify("notifications/tools/list_changed", "")
 		pass(time.Second)
 		for range 3 {
-			wantOutputError(t, errOf(call(t, c, "t")), "n", `n: want`)
+			wantOutputError(t, assert.Err(call(t, c, "t")), "n", `n: want`)
 			wantCount(t, server, "tools/list", 2)
 		}
 	})
@@ -275,7 +275,7 @@ func TestOutputConcurrent(t *testing.T) {
 		for range 20 {
 			wg.Go(func() {
 				var invalid *mcp.OutputError
-				if err := errOf(c.CallTool(t.Context(), "t", nil, nil)); errors.As(err, &invalid) {
+				if err := assert.Err(c.CallTool(t.Context(), "t", nil, nil)); errors.As(err, &invalid) {
 					unfit.Add(1)
 				} else {
 					assert.Is(t, err, nil)

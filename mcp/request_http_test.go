@@ -60,15 +60,15 @@ func askAll(t *testing.T, c *mcp.Client) {
 	assert.OK(t, c.Ping(ctx), "ping")
 	wantTools(t, c, "")
 	mustCall(t, c, "tool")
-	assert.OK(t, errOf(collect(c.Prompts(ctx))), "prompts")
-	assert.OK(t, errOf(c.GetPrompt(ctx, "prompt", nil, nil)), "prompt")
-	assert.OK(t, errOf(collect(c.Resources(ctx))), "resources")
-	assert.OK(t, errOf(collect(c.ResourceTemplates(ctx))), "templates")
-	assert.OK(t, errOf(c.ReadResource(ctx, "file:///r", nil)), "resource")
-	assert.OK(t, errOf(c.Complete(ctx, typed("x"), nil)), "completion")
-	assert.OK(t, errOf(askTask(ctx, c, "tasks/get", "tä")), "task")
+	assert.OK(t, assert.Err(collect(c.Prompts(ctx))), "prompts")
+	assert.OK(t, assert.Err(c.GetPrompt(ctx, "prompt", nil, nil)), "prompt")
+	assert.OK(t, assert.Err(collect(c.Resources(ctx))), "resources")
+	assert.OK(t, assert.Err(collect(c.ResourceTemplates(ctx))), "templates")
+	assert.OK(t, assert.Err(c.ReadResource(ctx, "file:///r", nil)), "resource")
+	assert.OK(t, assert.Err(c.Complete(ctx, typed("x"), nil)), "completion")
+	assert.OK(t, assert.Err(askTask(ctx, c, "tasks/get", "tä")), "task")
 	assert.OK(t, cancelTask(ctx, c, "tä"), "cancelled task")
-	assert.OK(t, errOf(c.Request(ctx, "com.example/x", nil, nil)), "request")
+	assert.OK(t, assert.Err(c.Request(ctx, "com.example/x", nil, nil)), "request")
 }
 
 // Every request of revision 2026-07-28 says in which version, by whom and with
@@ -321,7 +321,7 @@ func wantReissued(t *testing.T, s *webServer, method string, n int) {
 func TestLostAgain(t *testing.T) {
 	s := newWebServer(t, mcp.Revision20260728, map[string]func(*webRequest){"tools/list": streamEnds["ends"]})
 	c := newClient(t, &s.HTTP, nil)
-	wantOutcome(t, errOf(c.Tools(t.Context())), mcp.Unknown)
+	wantOutcome(t, assert.Err(c.Tools(t.Context())), mcp.Unknown)
 	wantReissued(t, s, "tools/list", 2)
 }
 

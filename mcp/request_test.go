@@ -68,7 +68,7 @@ func TestNotSentTwiceIsAnError(t *testing.T) {
 	// The second connection is new, and so a third would be made at once only
 	// by a client that repeats for ever.
 	c := newClient(t, failingFirst(server, 2), nil)
-	wantNotSent(t, errOf(call(t, c, "plain")), io.ErrClosedPipe)
+	wantNotSent(t, assert.Err(call(t, c, "plain")), io.ErrClosedPipe)
 	wantCount(t, server, "tools/call", 0)
 }
 
@@ -110,7 +110,7 @@ func TestRepeatedOnlyOnce(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(toolPages), "tools/call": mcptest.Disconnect})
 	c := newClient(t, server, &mcp.ClientOptions{TrustAnnotations: true})
 	assert.Value(c.Tools(t.Context()))(t)
-	wantOutcome(t, errOf(call(t, c, "reads")), mcp.Unknown)
+	wantOutcome(t, assert.Err(call(t, c, "reads")), mcp.Unknown)
 	wantCount(t, server, "tools/call", 2)
 }
 
@@ -121,7 +121,7 @@ func TestNotRepeatedAfterContext(t *testing.T) {
 		"tools/call": func(c *mcptest.Call) { cancel(); c.Disconnect() },
 	}), &mcp.ClientOptions{TrustAnnotations: true})
 	assert.Value(c.Tools(t.Context()))(t)
-	assert.Fails(t, errOf(c.CallTool(ctx, "reads", nil, nil)))
+	assert.Fails(t, assert.Err(c.CallTool(ctx, "reads", nil, nil)))
 	ready(t, c)
 	wantCount(t, server, "tools/call", 1)
 }
@@ -171,7 +171,7 @@ func TestQueue(t *testing.T) {
 		server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": held(release, text("done"))}), &mcp.ClientOptions{Limits: mcp.Limits{MaxInFlight: 2, MaxQueued: waits}})
 		var wg sync.WaitGroup
 		for range 2 + waits {
-			wg.Go(func() { assert.Is(t, errOf(call(t, c, "slow")), nil) })
+			wg.Go(func() { assert.Is(t, assert.Err(call(t, c, "slow")), nil) })
 		}
 		synctest.Wait()
 		wantCount(t, server, "tools/call", 2)
@@ -204,7 +204,7 @@ func TestRetryAfter(t *testing.T) {
 				wg.Go(func() { mustCall(t, c, "slow") })
 			}
 			synctest.Wait()
-			assert.Equal(t, assert.As[*mcp.BusyError](t, errOf(call(t, c, "slow"))).RetryAfter, want)
+			assert.Equal(t, assert.As[*mcp.BusyError](t, assert.Err(call(t, c, "slow"))).RetryAfter, want)
 			wg.Wait()
 		})
 	}
@@ -215,11 +215,11 @@ func TestQueueIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{Limits: mcp.Limits{MaxInFlight: 1, MaxQueued: 1}})
 		ctx, stop := context.WithCancel(t.Context())
-		first := inBackground(func() error { return errOf(c.CallTool(ctx, "slow", nil, nil)) })
+		first := inBackground(func() error { return assert.Err(c.CallTool(ctx, "slow", nil, nil)) })
 		synctest.Wait()
 		for range 3 {
 			ctx, giveUp := context.WithCancel(t.Context())
-			waiting := inBackground(func() error { return errOf(c.CallTool(ctx, "slow", nil, nil)) })
+			waiting := inBackground(func() error { return assert.Err(c.CallTool(ctx, "slow", nil, nil)) })
 			synctest.Wait()
 			giveUp()
 			wantNotSent(t, (<-waiting), context.Canceled)
@@ -240,7 +240,7 @@ func TestQueueOfUsers(t *testing.T) {
 		enter := func(name string) {
 			ctx := onbehalf.With(t.Context(), name)
 			go func() {
-				assert.Is(t, errOf(c.CallTool(ctx, "slow", nil, nil)), nil)
+				assert.Is(t, assert.Err(c.CallTool(ctx, "slow", nil, nil)), nil)
 				served = append(served, name) // one at a time
 			}()
 			synctest.Wait()
@@ -249,7 +249,7 @@ func TestQueueOfUsers(t *testing.T) {
 			enter(name)
 		}
 		ctx := onbehalf.With(t.Context(), "ann")
-		busy := assert.As[*mcp.BusyError](t, errOf(c.CallTool(ctx, "slow", nil, nil)), "a fourth call of ann's")
+		busy := assert.As[*mcp.BusyError](t, assert.Err(c.CallTool(ctx, "slow", nil, nil)), "a fourth call of ann's")
 		assert.Contains(t, busy.Error(), "(limit: user)", "the bound")
 		assert.As[*mcp.BusyError](t, c.Busy(ctx, 0), "a look for ann")
 		assert.OK(t, c.Busy(t.Context(), 0), "a look for nobody")
@@ -280,7 +280,7 @@ func TestCallOfOneConnection(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server, c := p.withReady(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("done")}), nil)
 		call := func(connection int) error {
-			return errOf(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Connection: connection}))
+			return assert.Err(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Connection: connection}))
 		}
 		first := c.State().Connections
 		assert.OK(t, call(first))
@@ -301,7 +301,7 @@ func TestCallersDataIsOnlyRead(t *testing.T) {
 	before := maps.Clone(opts.Meta)
 	var calls sync.WaitGroup
 	for range 8 {
-		calls.Go(func() { assert.Is(t, errOf(c.CallTool(t.Context(), "x", args, opts)), nil) })
+		calls.Go(func() { assert.Is(t, assert.Err(c.CallTool(t.Context(), "x", args, opts)), nil) })
 	}
 	calls.Wait()
 	assert.Equal(t, [...]any{string(args), maps.Equal(opts.Meta, before)}, [...]any{`{"a":1}`, true})
@@ -324,11 +324,11 @@ func TestMaxArguments(t *testing.T) {
 	}})
 	args := json.RawMessage(`{"a":"` + large + `"}`)
 	for name, err := range map[string]error{
-		"call":     errOf(c.CallTool(t.Context(), "x", args, nil)),
+		"call":     assert.Err(c.CallTool(t.Context(), "x", args, nil)),
 		"look":     c.Busy(t.Context(), len(args)),
-		"prompt":   errOf(c.GetPrompt(t.Context(), "x", map[string]string{"a": large}, nil)),
-		"resource": errOf(c.ReadResource(t.Context(), "a:"+large, nil)),
-		"request":  errOf(c.Request(t.Context(), "com.example/x", args, nil)),
+		"prompt":   assert.Err(c.GetPrompt(t.Context(), "x", map[string]string{"a": large}, nil)),
+		"resource": assert.Err(c.ReadResource(t.Context(), "a:"+large, nil)),
+		"request":  assert.Err(c.Request(t.Context(), "com.example/x", args, nil)),
 	} {
 		assert.Equal(t, assert.As[*mcp.LimitError](t, err, "%s", name).Max, 1000, "%s", name)
 		wantOutcome(t, err, mcp.NotSent)

@@ -122,7 +122,7 @@ func refuses(t *testing.T, method string, ask func(*mcp.Client) error, bad map[s
 }
 
 func TestReadResourceRefused(t *testing.T) {
-	refuses(t, "resources/read", func(c *mcp.Client) error { return errOf(c.ReadResource(t.Context(), "a:1", nil)) }, map[string]string{
+	refuses(t, "resources/read", func(c *mcp.Client) error { return assert.Err(c.ReadResource(t.Context(), "a:1", nil)) }, map[string]string{
 		`[]`: "result", `7`: "result", `{}`: "contents", `{"contents":null}`: "contents", `{"contents":{}}`: "contents", `{"CONTENTS":[]}`: "contents",
 		`{"contents":[7]}`:                                                          "contents[0]",
 		`{"contents":[{"text":"x"}]}`:                                               "contents[0].uri",
@@ -143,7 +143,7 @@ func TestReadResourceProgress(t *testing.T) {
 			c.Result(`{"contents":[]}`)
 		}})
 		seen := 0
-		assert.OK(t, errOf(newClient(t, p.to(server), nil).ReadResource(t.Context(), "a", &mcp.RequestOptions{
+		assert.OK(t, assert.Err(newClient(t, p.to(server), nil).ReadResource(t.Context(), "a", &mcp.RequestOptions{
 			Progress: func(*mcp.ProgressParams) { seen++ }, Meta: mcp.Meta{"k": "v"},
 		})))
 		assert.Equal(t, seen, 1, "seen")
@@ -206,7 +206,7 @@ func TestGetPromptArguments(t *testing.T) {
 }
 
 func TestGetPromptRefused(t *testing.T) {
-	refuses(t, "prompts/get", func(c *mcp.Client) error { return errOf(c.GetPrompt(t.Context(), "a", nil, nil)) }, map[string]string{
+	refuses(t, "prompts/get", func(c *mcp.Client) error { return assert.Err(c.GetPrompt(t.Context(), "a", nil, nil)) }, map[string]string{
 		`7`: "result", `{}`: "messages", `{"messages":{}}`: "messages", `{"MESSAGES":[]}`: "messages", `{"messages":[],"description":7}`: "description",
 		`{"messages":[7]}`:                                                                   "messages[0]",
 		`{"messages":[{"role":"user"}]}`:                                                     "messages[0].content",

@@ -155,15 +155,15 @@ var typedMethods = []struct {
 	asks            bool // the server may ask for input in revision 2026-07-28
 	ask             func(context.Context, *mcp.Client) error
 }{
-	{"tools/call", `"content":[]`, true, func(ctx context.Context, c *mcp.Client) error { return errOf(c.CallTool(ctx, "x", nil, nil)) }},
-	{"prompts/get", `"messages":[]`, true, func(ctx context.Context, c *mcp.Client) error { return errOf(c.GetPrompt(ctx, "x", nil, nil)) }},
-	{"resources/read", `"contents":[]`, true, func(ctx context.Context, c *mcp.Client) error { return errOf(c.ReadResource(ctx, "a:x", nil)) }},
-	{"tools/list", `"tools":[]`, false, func(ctx context.Context, c *mcp.Client) error { return errOf(c.Tools(ctx)) }},
-	{"prompts/list", `"prompts":[]`, false, func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.Prompts(ctx))) }},
-	{"resources/list", `"resources":[]`, false, func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.Resources(ctx))) }},
-	{"resources/templates/list", `"resourceTemplates":[]`, false, func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.ResourceTemplates(ctx))) }},
+	{"tools/call", `"content":[]`, true, func(ctx context.Context, c *mcp.Client) error { return assert.Err(c.CallTool(ctx, "x", nil, nil)) }},
+	{"prompts/get", `"messages":[]`, true, func(ctx context.Context, c *mcp.Client) error { return assert.Err(c.GetPrompt(ctx, "x", nil, nil)) }},
+	{"resources/read", `"contents":[]`, true, func(ctx context.Context, c *mcp.Client) error { return assert.Err(c.ReadResource(ctx, "a:x", nil)) }},
+	{"tools/list", `"tools":[]`, false, func(ctx context.Context, c *mcp.Client) error { return assert.Err(c.Tools(ctx)) }},
+	{"prompts/list", `"prompts":[]`, false, func(ctx context.Context, c *mcp.Client) error { return assert.Err(collect(c.Prompts(ctx))) }},
+	{"resources/list", `"resources":[]`, false, func(ctx context.Context, c *mcp.Client) error { return assert.Err(collect(c.Resources(ctx))) }},
+	{"resources/templates/list", `"resourceTemplates":[]`, false, func(ctx context.Context, c *mcp.Client) error { return assert.Err(collect(c.ResourceTemplates(ctx))) }},
 	{"completion/complete", `"completion":{"values":[]}`, false, func(ctx context.Context, c *mcp.Client) error {
-		return errOf(c.Complete(ctx, &mcp.CompleteParams{
+		return assert.Err(c.Complete(ctx, &mcp.CompleteParams{
 			Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "x"}, Argument: mcp.CompleteArgument{Name: "a"},
 		}, nil))
 	}},

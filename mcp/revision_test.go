@@ -118,7 +118,7 @@ func TestRevisionGoesBackInTheMiddle(t *testing.T) {
 		}
 	}
 	a.server.Store(before)
-	wantOutcome(t, errOf(call(t, c, "x")), mcp.Answered)
+	wantOutcome(t, assert.Err(call(t, c, "x")), mcp.Answered)
 	assert.Equal(t, len(before.of("tools/call")), 1, "calls")
 	wantText(t, c, "old")
 	wantRevision(t, c, mcp.Revision20251125)
@@ -154,7 +154,7 @@ func TestRevisionGoesBackUnderManyCalls(t *testing.T) {
 	a.server.Store(newOldServer(t, rpcError(400, -32000, "")))
 	var calls sync.WaitGroup
 	for range 20 {
-		calls.Go(func() { assert.Is(t, errOf(call(t, c, "x")), nil) })
+		calls.Go(func() { assert.Is(t, assert.Err(call(t, c, "x")), nil) })
 	}
 	calls.Wait()
 	assert.Equal(t, c.State().Connections, 2, "connections")
@@ -184,7 +184,7 @@ func TestRevisionStaysOverHTTP(t *testing.T) {
 		} {
 			s := newWebServer(t, revision, map[string]func(*webRequest){"tools/call": refuse, "tools/list": result(`{"tools":[]}`)})
 			c := newClient(t, &s.HTTP, nil)
-			assert.Fails(t, errOf(call(t, c, "x")), "%s, %s: got no error, want one", revision, name)
+			assert.Fails(t, assert.Err(call(t, c, "x")), "%s, %s: got no error, want one", revision, name)
 			assert.Equal(t, len(s.of("tools/call")), 1, "%s, %s: calls", revision, name)
 			assert.Equal(t, c.State().Connections, 1, "%s, %s: connections", revision, name)
 		}
@@ -196,7 +196,7 @@ func TestRevisionOfServerWithoutPing(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		server := legacy(t, mcptest.Script{"ping": mcptest.Error(methodNotFound, "no"), "tools/call": mcptest.Error(methodNotFound, "no")})
 		c := newClient(t, p.to(server), nil)
-		wantOutcome(t, errOf(call(t, c, "x")), mcp.Answered)
+		wantOutcome(t, assert.Err(call(t, c, "x")), mcp.Answered)
 		assert.Equal(t, c.State().Connections, 1, "connections")
 	})
 }
@@ -247,7 +247,7 @@ func TestRevisionGoesBackForBoundCall(t *testing.T) {
 	wantText(t, c, "new")
 	before := newOldServer(t, rpcError(400, -32000, ""))
 	a.server.Store(before)
-	wantNotSent(t, errOf(c.CallTool(t.Context(), "x", json.RawMessage(`{}`), &mcp.RequestOptions{Connection: 1})), mcp.ErrOtherConnection)
+	wantNotSent(t, assert.Err(c.CallTool(t.Context(), "x", json.RawMessage(`{}`), &mcp.RequestOptions{Connection: 1})), mcp.ErrOtherConnection)
 	assert.Equal(t, len(before.of("tools/call")), 1, "calls")
 	failed := c.State().Err
 	assert.True(t, failed == nil || strings.Contains(failed.Error(), mcp.Revision20260728), "the state's error %v names the revision", failed)

@@ -289,7 +289,7 @@ func TestCauseOnAStream(t *testing.T) {
 					if strings.Contains(string(c.Params), `"waits"`) {
 						<-release
 					} else {
-						assert.Is(t, errOf(c.Ask(kind.method, kind.params)), nil)
+						assert.Is(t, assert.Err(c.Ask(kind.method, kind.params)), nil)
 					}
 					answerText(c, "done")
 				},
@@ -303,7 +303,7 @@ func TestCauseOnAStream(t *testing.T) {
 				log.want(t, want)
 			}
 			wantCause("ann true asks")
-			other := inBackground(func() error { return errOf(c.CallTool(as(t.Context(), "bob"), "waits", nil, nil)) })
+			other := inBackground(func() error { return assert.Err(c.CallTool(as(t.Context(), "bob"), "waits", nil, nil)) })
 			synctest.Wait()
 			wantCause("false")
 			close(release)
@@ -320,7 +320,7 @@ func TestCauseAfterACallGivenUp(t *testing.T) {
 		opts := log.options()
 		opts.CallTimeout = time.Minute
 		c := newReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(mcptest.Hang, asking(question))}), opts)
-		assert.Fails(t, errOf(c.CallTool(as(within(t, time.Second), "bob"), "x", nil, nil)))
+		assert.Fails(t, assert.Err(c.CallTool(as(within(t, time.Second), "bob"), "x", nil, nil)))
 		for _, want := range []string{"false", "ann true x"} {
 			assert.Value(c.CallTool(as(t.Context(), "ann"), "x", nil, nil))(t)
 			log.want(t, want)
@@ -351,7 +351,7 @@ func TestCauseOfATask(t *testing.T) {
 				c.Result(taskResult)
 			},
 		})))
-		ended := inBackground(func() error { return errOf(c.CallTool(as(t.Context(), "bob"), "must", nil, nil)) })
+		ended := inBackground(func() error { return assert.Err(c.CallTool(as(t.Context(), "bob"), "must", nil, nil)) })
 		synctest.Wait()
 		for range 2 {
 			assert.Value(c.CallTool(as(t.Context(), "ann"), "never", nil, nil))(t)
@@ -399,7 +399,7 @@ func TestCauseDoesNotEndTheHandler(t *testing.T) {
 		})
 		ctx, cancel := context.WithCancel(as(t.Context(), "ann"))
 		go func() { <-entered; cancel() }()
-		assert.Fails(t, errOf(c.CallTool(ctx, "x", nil, nil)))
+		assert.Fails(t, assert.Err(c.CallTool(ctx, "x", nil, nil)))
 		synctest.Wait()
 		assert.Equal(t, len(ended), 0, "contexts that ended with the call")
 		_ = c.Close()

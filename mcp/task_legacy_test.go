@@ -94,7 +94,7 @@ func TestTaskHTTP(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		c := newClient(t, &s.HTTP, &mcp.ClientOptions{Tasks: true, Elicit: annAnswers})
 		keep := &mcp.RequestOptions{Task: &mcp.TaskOptions{Keep: true}}
-		ended := inBackground(func() error { return errOf(c.CallTool(ctx, "tool", nil, keep)) })
+		ended := inBackground(func() error { return assert.Err(c.CallTool(ctx, "tool", nil, keep)) })
 		<-updated
 		stop()
 		taskError(t, <-ended, mcp.Unknown)

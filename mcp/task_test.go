@@ -145,11 +145,9 @@ func TestTask(t *testing.T) {
 func TestTaskAsked(t *testing.T) {
 	const nobody = `{"tools":{},"tasks":{"list":{},"requests":{"sampling":{"call":{}}}}}`
 	for _, test := range []struct {
-		tool         string
-		revision     string
-		capabilities string
-		task         *mcp.TaskOptions
-		want         string
+		tool, revision, capabilities string
+		task *mcp.TaskOptions
+		want string
 	}{
 		{"must", mcp.Revision20251125, taskAbilities, nil, `{}`},
 		{"must", mcp.Revision20251125, strings.Replace(taskAbilities, `"call":{}`, `"call":true`, 1), nil, `{}`},
@@ -202,9 +200,9 @@ func TestTaskWithoutList(t *testing.T) {
 func TestTaskNotDeclared(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		server, c := p.withClient(t, taskScript{revision: mcp.Revision20260728}.server(t), nil)
-		wantInvalid(t, errOf(call(t, c, "must")), "tools/call", "resultType")
+		wantInvalid(t, assert.Err(call(t, c, "must")), "tools/call", "resultType")
 		assert.Lacks(t, string(server.Received("tools/call")[0].Params), "io.modelcontextprotocol/tasks", "tasks were declared")
-		wantNotSent(t, errOf(c.ResumeTask(t.Context(), "t1", nil)), errors.ErrUnsupported)
+		wantNotSent(t, assert.Err(c.ResumeTask(t.Context(), "t1", nil)), errors.ErrUnsupported)
 		wantCount(t, server, "tasks/get", 0)
 		wantCount(t, server, "tasks/cancel", 0)
 	})
@@ -214,7 +212,7 @@ func TestTaskNotDeclared(t *testing.T) {
 func TestTaskForOtherRequest(t *testing.T) {
 	s := taskScript{revision: mcp.Revision20260728, states: []string{"working"}}
 	c := newClient(t, s.server(t, mcptest.Script{"tools/list": mcptest.Result(s.created()), "tasks/get": mcptest.Result(s.created())}), withTasks())
-	assert.As[*mcp.ProtocolError](t, errOf(c.Tools(t.Context())))
+	assert.As[*mcp.ProtocolError](t, assert.Err(c.Tools(t.Context())))
 }
 
 func TestTaskFails(t *testing.T) {
@@ -242,7 +240,7 @@ func TestTaskCancelled(t *testing.T) {
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"working", "cancelled"}
 		server, c := p.withClient(t, s.server(t), withTasks())
-		assert.Equal(t, taskError(t, errOf(call(t, c, "must")), mcp.Answered).Task.Status, mcp.TaskStatus("cancelled"), "status")
+		assert.Equal(t, taskError(t, assert.Err(call(t, c, "must")), mcp.Answered).Task.Status, mcp.TaskStatus("cancelled"), "status")
 		wantCount(t, server, "tasks/cancel", 0)
 		wantCount(t, server, "tasks/result", 0)
 	})

@@ -59,7 +59,7 @@ func TestTaskNotCancellable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := taskScript{revision: mcp.Revision20251125, states: []string{"working"}}
 		server, c := withClient(t, s.server(t, mcptest.Handshake(s.revision, strings.Replace(taskAbilities, `"cancel":{},`, "", 1))), nil)
-		taskError(t, errOf(c.CallTool(t.Context(), "must", nil, &mcp.RequestOptions{CallTimeout: time.Second})), mcp.Unknown)
+		taskError(t, assert.Err(c.CallTool(t.Context(), "must", nil, &mcp.RequestOptions{CallTimeout: time.Second})), mcp.Unknown)
 		synctest.Wait()
 		wantCount(t, server, "tasks/cancel", 0)
 	})
@@ -70,7 +70,7 @@ func TestTaskClientCloses(t *testing.T) {
 		s.states = []string{"working"}
 		server, c := p.withClient(t, s.server(t), withTasks())
 		go func() { pause(1200 * time.Millisecond); _ = c.Close() }()
-		assert.Equal(t, taskError(t, errOf(call(t, c, "must")), mcp.Unknown).Err, mcp.ErrClosed)
+		assert.Equal(t, taskError(t, assert.Err(call(t, c, "must")), mcp.Unknown).Err, mcp.ErrClosed)
 		wantCount(t, server, "tasks/cancel", 0)
 	})
 }
@@ -80,7 +80,7 @@ func TestTaskShutdown(t *testing.T) {
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"working", "working", "completed"}
 		c := newClient(t, p.to(s.server(t)), withTasks())
-		ended := inBackground(func() error { return errOf(call(t, c, "must")) })
+		ended := inBackground(func() error { return assert.Err(call(t, c, "must")) })
 		pass(time.Millisecond)
 		assert.OK(t, c.Shutdown(t.Context()))
 		assert.OK(t, <-ended)
@@ -108,7 +108,7 @@ func TestTaskServerAway(t *testing.T) {
 		everyTask(t, func(t *testing.T, s taskScript, p plane) {
 			s.states = []string{"working", "completed"}
 			server, c := p.withClient(t, s.server(t), withTasks())
-			ended := inBackground(func() error { return errOf(call(t, c, "must")) })
+			ended := inBackground(func() error { return assert.Err(call(t, c, "must")) })
 			pass(700 * time.Millisecond)
 			shutDown(server)
 			if returns {
@@ -134,7 +134,7 @@ func TestTaskForgotten(t *testing.T) {
 		_, err := call(t, c, "must")
 		lost, refused := taskError(t, err, mcp.Answered), assert.As[*mcp.ServerError](t, err)
 		assert.Equal(t, [...]any{refused.Method, refused.Err.Code, lost.Task.Status}, [...]any{"tasks/get", int64(-32602), mcp.TaskStatus("working")})
-		taskError(t, errOf(call(t, c, "must")), mcp.Unknown) // another error tells nothing of the task
+		taskError(t, assert.Err(call(t, c, "must")), mcp.Unknown) // another error tells nothing of the task
 		wantCount(t, server, "tasks/cancel", 0)
 	})
 }
@@ -147,7 +147,7 @@ func TestTaskResume(t *testing.T) {
 		var told []mcp.TaskStatus
 		opts := &mcp.RequestOptions{Task: &mcp.TaskOptions{Update: func(task *mcp.Task) { told = append(told, task.Status) }}}
 		assert.Equal(t, assert.Value(c.ResumeTask(t.Context(), "t1", opts))(t).Text(), "done")
-		assert.Equal(t, taskError(t, errOf(c.ResumeTask(t.Context(), "t1", opts)), mcp.Answered).Tool, "", "tool")
+		assert.Equal(t, taskError(t, assert.Err(c.ResumeTask(t.Context(), "t1", opts)), mcp.Answered).Tool, "", "tool")
 		assert.List(t, told, []mcp.TaskStatus{mcp.TaskStatus("working"), mcp.TaskStatus("completed"), mcp.TaskStatus("working"), mcp.TaskStatus("failed")})
 		wantCount(t, server, "tools/call", 0)
 		wantCount(t, server, "tools/list", 0)

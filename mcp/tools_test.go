@@ -298,7 +298,7 @@ func TestToolUnmarshalRefuses(t *testing.T) {
 func TestPagesEnd(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(
 		`{"tools":[{"name":"t","inputSchema":{"type":"object"}}],"nextCursor":"again"}`)})
-	assert.As[*mcp.ProtocolError](t, errOf(newClient(t, server, nil).Tools(t.Context())))
+	assert.As[*mcp.ProtocolError](t, assert.Err(newClient(t, server, nil).Tools(t.Context())))
 
 	const plenty = 100
 	tools := 0

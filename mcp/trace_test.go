@@ -155,9 +155,9 @@ func TestTracerSeesOlderServer(t *testing.T) {
 	var inside any
 	server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 		c.Notify("notifications/tools/list_changed", `{"_meta":{"traceparent":"note"}}`)
-		assert.Is(t, errOf(c.Ask("elicitation/create", `{"_meta":{"traceparent":"theirs"},"message":"?","requestedSchema":{"type":"object","properties":{}}}`)), nil)
-		assert.Fails(t, errOf(c.Ask("sampling/createMessage", `{}`)), "there is a model")
-		assert.Is(t, errOf(c.Ask("ping", `{}`)), nil)
+		assert.Is(t, assert.Err(c.Ask("elicitation/create", `{"_meta":{"traceparent":"theirs"},"message":"?","requestedSchema":{"type":"object","properties":{}}}`)), nil)
+		assert.Fails(t, assert.Err(c.Ask("sampling/createMessage", `{}`)), "there is a model")
+		assert.Is(t, assert.Err(c.Ask("ping", `{}`)), nil)
 		c.Result(`{"content":[],"isError":true}`)
 	}}), &mcp.ClientOptions{Tracer: n, ListRoots: rootsAt(), Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		inside = ctx.Value(noteKey{})
@@ -267,7 +267,7 @@ func TestTracerCountsAttempts(t *testing.T) {
 		assert.Equal(t, [...]any{r.Attempts, r.Err.Error()}, [...]any{1, err.Error()})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		assert.Fails(t, errOf(c.GetPrompt(ctx, "p", nil, nil)))
+		assert.Fails(t, assert.Err(c.GetPrompt(ctx, "p", nil, nil)))
 		for _, r := range n.of("prompts/get")[1:] {
 			assert.Is(t, r.Err, context.Canceled)
 			assert.Equal(t, [...]any{r.Attempts, r.ID, r.SentAt.IsZero()}, [...]any{0, "", true})
@@ -278,8 +278,8 @@ func TestTracerCountsAttempts(t *testing.T) {
 
 		n = &tracerLog{}
 		away := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errDown }), &mcp.ClientOptions{Tracer: n})
-		for method, want := range map[string]error{"tools/call": errOf(call(t, away, "x")), "tools/list": errOf(away.Tools(t.Context())),
-			"ping": away.Ping(t.Context()), "prompts/list": errOf(collect(away.Prompts(t.Context())))} {
+		for method, want := range map[string]error{"tools/call": assert.Err(call(t, away, "x")), "tools/list": assert.Err(away.Tools(t.Context())),
+			"ping": away.Ping(t.Context()), "prompts/list": assert.Err(collect(away.Prompts(t.Context())))} {
 			r := n.one(t, method)
 			assert.Is(t, want, errDown, "%s", method)
 			assert.Equal(t, [...]any{r.Err, r.Attempts}, [...]any{want, 0}, "%s", method)
@@ -295,7 +295,7 @@ func TestTracerSeesCancelledCall(t *testing.T) {
 		c := newReady(t, p.to(server), &mcp.ClientOptions{Tracer: n})
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { server.Await("tools/call", 1); cancel() }()
-		assert.Is(t, errOf(c.CallTool(ctx, "x", nil, nil)), context.Canceled)
+		assert.Is(t, assert.Err(c.CallTool(ctx, "x", nil, nil)), context.Canceled)
 		r := n.one(t, "tools/call")
 		assert.Is(t, r.Err, context.Canceled)
 		assert.Equal(t, [...]any{r.Attempts, r.ID == ""}, [...]any{1, false})
@@ -348,7 +348,7 @@ func TestTracerPanics(t *testing.T) {
 			"tools/call":  text("fine"),
 		}), &mcp.ClientOptions{Tracer: &panickingTracer{silent}})
 		mustCall(t, c, "x")
-		assert.OK(t, errOf(c.GetPrompt(t.Context(), "p", nil, nil)))
+		assert.OK(t, assert.Err(c.GetPrompt(t.Context(), "p", nil, nil)))
 		assert.OK(t, c.Close())
 	}
 }

@@ -25,7 +25,7 @@ func TestApprovalArguments(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	ctx := t.Context()
 	args := []byte(spelled)
-	asked := wantError[*registry.ApprovalRequiredError](t, errorOf(w.Call(ctx, "files__delete", args))).Request
+	asked := wantError[*registry.ApprovalRequiredError](t, assert.Err(w.Call(ctx, "files__delete", args))).Request
 	assert.Equal(t, string(asked.Args), spelled, "asked for")
 	spoil := func(b []byte) {
 		for i := range b {
@@ -49,7 +49,7 @@ func TestApprovalArguments(t *testing.T) {
 		}
 		return next(ctx, call)
 	}))
-	assert.Equal(t, fmt.Sprint(errorOf(w.Approve(ctx, asked.ID, nil))), "away")
+	assert.Equal(t, fmt.Sprint(assert.Err(w.Approve(ctx, asked.ID, nil))), "away")
 	away = false
 	assert.Equal(t, textOf(t, assert.Value(w.Approve(ctx, asked.ID, nil))(t)), "delete done")
 	w.wantReached(t, spelled)
@@ -81,10 +81,10 @@ func TestApprovalOfAnotherUser(t *testing.T) {
 	asked := w.mustAsk(t, inConversation(t.Context(), "ann", "c"), "files__delete", `{}`)
 	bob := onbehalf.With(t.Context(), "bob")
 	assert.Equal(t, len(w.Approvals(bob)), 0, "calls that bob sees")
-	unknown := wantError[*approval.UnknownError](t, errorOf(w.Approve(bob, asked.ID, nil)))
-	assert.Equal(t, fmt.Sprint(errorOf(w.Approve(bob, "made up", nil))), unknown.Error(), "what bob is told of a call")
+	unknown := wantError[*approval.UnknownError](t, assert.Err(w.Approve(bob, asked.ID, nil)))
+	assert.Equal(t, fmt.Sprint(assert.Err(w.Approve(bob, "made up", nil))), unknown.Error(), "what bob is told of a call")
 	wantError[*approval.UnknownError](t, w.Deny(bob, asked.ID, ""))
-	wantError[*approval.UnknownError](t, errorOf(w.Await(bob, asked.ID)))
+	wantError[*approval.UnknownError](t, assert.Err(w.Await(bob, asked.ID)))
 	w.EndConversation(inConversation(t.Context(), "bob", "c"))
 	w.EndConversation(inConversation(t.Context(), "ann", "d"))
 	w.wantReached(t)
@@ -158,8 +158,8 @@ func TestApprovalRefuse(t *testing.T) {
 	} {
 		asked := w.mustAsk(t, t.Context(), "files__delete", `{}`)
 		assert.OK(t, w.Deny(t.Context(), asked.ID, reason))
-		assert.Equal(t, wantError[*approval.DeniedError](t, errorOf(w.Await(t.Context(), asked.ID))).Error(), want)
-		wantError[*approval.UnknownError](t, errorOf(w.Approve(t.Context(), asked.ID, nil)))
+		assert.Equal(t, wantError[*approval.DeniedError](t, assert.Err(w.Await(t.Context(), asked.ID))).Error(), want)
+		wantError[*approval.UnknownError](t, assert.Err(w.Approve(t.Context(), asked.ID, nil)))
 		wantError[*approval.UnknownError](t, w.Deny(t.Context(), asked.ID, ""))
 	}
 	w.wantReached(t)
@@ -181,8 +181,8 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 		mustReplace(t, w.Registry, "files", tool)
 		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
 		mustReplace(t, w.Registry, "files", assert.Value(registry.With(tool, edit))(t))
-		assert.Equal(t, wantError[*approval.StaleError](t, errorOf(w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForConversation: true}))).Tool, "files__delete", "%s", name)
-		wantError[*approval.StaleError](t, errorOf(w.Await(ctx, asked.ID)))
+		assert.Equal(t, wantError[*approval.StaleError](t, assert.Err(w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForConversation: true}))).Tool, "files__delete", "%s", name)
+		wantError[*approval.StaleError](t, assert.Err(w.Await(ctx, asked.ID)))
 
 		// Asked anew, nothing is left of before.
 		again := w.mustAsk(t, ctx, "files__delete", `{}`)
@@ -192,7 +192,7 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 		third := w.mustAsk(t, ctx, "files__delete", `{}`)
 		assert.False(t, third.ID == again.ID, "%s: the request for another tool", name)
 		assert.OK(t, w.Deny(ctx, third.ID, ""))
-		wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, again.ID, nil)))
+		wantError[*approval.UnknownError](t, assert.Err(w.Approve(ctx, again.ID, nil)))
 	}
 	w.wantReached(t)
 }
@@ -206,7 +206,7 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 	w.allowForConversation(t, ctx, "files__delete")
 	asked := w.mustAsk(t, ctx, "files__move", `{}`)
 	assert.Value(w.Replace(registry.Server{Name: "files", Fingerprint: "two"}, tools))(t)
-	wantError[*approval.StaleError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
+	wantError[*approval.StaleError](t, assert.Err(w.Approve(ctx, asked.ID, nil)))
 	assert.False(t, w.isAllowed(t, ctx, "files__delete"), "the grant holds for another server")
 	w.wantReached(t, `{"for":"conversation"}`)
 }
@@ -217,9 +217,9 @@ func TestApprovalOfAQuarantinedTool(t *testing.T) {
 	r := registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(askAll)})
 	ctx := t.Context()
 	mustReplace(t, r, "files", serverTool("files", "delete", ""))
-	asked := wantError[*registry.ApprovalRequiredError](t, errorOf(r.Call(ctx, "files__delete", nil))).Request
+	asked := wantError[*registry.ApprovalRequiredError](t, assert.Err(r.Call(ctx, "files__delete", nil))).Request
 	mustReplace(t, r, "files", serverTool("files", "delete", " everything"))
-	assert.Equal(t, wantError[*registry.QuarantinedError](t, errorOf(r.Approve(ctx, asked.ID, nil))).Name, "files__delete", "name")
+	assert.Equal(t, wantError[*registry.QuarantinedError](t, assert.Err(r.Approve(ctx, asked.ID, nil))).Name, "files__delete", "name")
 	mustReplace(t, r, "files", serverTool("files", "delete", ""))
 	assert.Equal(t, textOf(t, assert.Value(r.Approve(ctx, asked.ID, nil))(t)), "files__delete")
 }
@@ -275,8 +275,8 @@ func TestApprovalOutcomes(t *testing.T) {
 	err := <-resumed
 	assert.Is(t, err, context.Canceled)
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "the outcome")
-	wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
-	assert.Is(t, errorOf(w.Await(ctx, asked.ID)), context.Canceled, "Await")
+	wantError[*approval.UnknownError](t, assert.Err(w.Approve(ctx, asked.ID, nil)))
+	assert.Is(t, assert.Err(w.Await(ctx, asked.ID)), context.Canceled, "Await")
 	w.wantReached(t, `{}`)
 }
 
@@ -305,9 +305,9 @@ func TestApprovalDeniedByNow(t *testing.T) {
 		w := newApprovalServer(t, approval.Options{})
 		asked := w.mustAsk(t, t.Context(), "files__delete", `{}`)
 		w.setVerdict(v)
-		wantError[*approval.DeniedError](t, errorOf(w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForConversation: true})))
-		wantError[*approval.DeniedError](t, errorOf(w.Await(t.Context(), asked.ID)))
-		wantError[*approval.UnknownError](t, errorOf(w.Approve(t.Context(), asked.ID, nil)))
+		wantError[*approval.DeniedError](t, assert.Err(w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForConversation: true})))
+		wantError[*approval.DeniedError](t, assert.Err(w.Await(t.Context(), asked.ID)))
+		wantError[*approval.UnknownError](t, assert.Err(w.Approve(t.Context(), asked.ID, nil)))
 		w.setVerdict(approval.Ask)
 		w.mustAsk(t, t.Context(), "files__delete", `{}`) // nothing was granted
 		w.wantReached(t)
@@ -349,15 +349,15 @@ func TestApprovalOfAFaultyTool(t *testing.T) {
 	_, err := w.Await(ctx, asked.ID)
 	assert.Fails(t, err)
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "outcome")
-	wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
+	wantError[*approval.UnknownError](t, assert.Err(w.Approve(ctx, asked.ID, nil)))
 
 	asked = w.mustAsk(t, ctx, "strict", `{"N":"one"}`)
-	wantError[*registry.ArgumentsError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
-	wantError[*registry.ArgumentsError](t, errorOf(w.Await(ctx, asked.ID)))
+	wantError[*registry.ArgumentsError](t, assert.Err(w.Approve(ctx, asked.ID, nil)))
+	wantError[*registry.ArgumentsError](t, assert.Err(w.Await(ctx, asked.ID)))
 
 	asked = w.mustAsk(t, ctx, "nests", `{}`)
 	_, err = w.Approve(ctx, asked.ID, nil)
-	assert.Is(t, errorOf(w.Await(ctx, asked.ID)), wantError[*registry.ApprovalRequiredError](t, err))
+	assert.Is(t, assert.Err(w.Await(ctx, asked.ID)), wantError[*registry.ApprovalRequiredError](t, err))
 	assert.Equal(t, calls, 1, "calls")
 	w.wantReached(t)
 }

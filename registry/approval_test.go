@@ -50,9 +50,9 @@ func TestApprovalOfAnUnlistedTool(t *testing.T) {
 		t.Errorf("asked about %s", req.Tool.Name)
 		return approval.Decision{Verdict: approval.Allow}, nil
 	})
-	wantError[*registry.UnknownToolError](t, errorOf(w.Call(t.Context(), "files__format", nil)))
+	wantError[*registry.UnknownToolError](t, assert.Err(w.Call(t.Context(), "files__format", nil)))
 	w.Remove("files__move")
-	wantError[*registry.UnknownToolError](t, errorOf(w.Call(t.Context(), "files__move", nil)))
+	wantError[*registry.UnknownToolError](t, assert.Err(w.Call(t.Context(), "files__move", nil)))
 	w.wantReached(t)
 }
 
@@ -87,9 +87,9 @@ func TestApprovalContext(t *testing.T) {
 		<-ctx.Done()
 		return approval.Decision{}, ctx.Err()
 	})
-	assert.Is(t, wantError[*approval.PolicyError](t, errorOf(w.Call(ctx, "files__delete", nil))), context.Canceled)
+	assert.Is(t, wantError[*approval.PolicyError](t, assert.Err(w.Call(ctx, "files__delete", nil))), context.Canceled)
 	w.setVerdict(approval.Ask)
-	assert.Is(t, wantError[*approval.PolicyError](t, errorOf(w.Call(ctx, "files__delete", nil))), context.Canceled)
+	assert.Is(t, wantError[*approval.PolicyError](t, assert.Err(w.Call(ctx, "files__delete", nil))), context.Canceled)
 	assert.Equal(t, len(w.Approvals(t.Context())), 0, "calls wait")
 	w.wantReached(t)
 }
@@ -147,9 +147,9 @@ func TestWithAskSettlesEqualCalls(t *testing.T) {
 		ctx := inConversation(t.Context(), "ann", "c1")
 		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
 		deciding, _ := deciding(ctx, approval.Decision{Verdict: verdict, Reason: "so it is"}, nil)
-		assert.Equal(t, errorOf(w.Call(deciding, "files__delete", json.RawMessage(`{}`))) == nil, verdict == approval.Allow, "%v", verdict)
-		wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
-		wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
+		assert.Equal(t, assert.Err(w.Call(deciding, "files__delete", json.RawMessage(`{}`))) == nil, verdict == approval.Allow, "%v", verdict)
+		wantError[*approval.UnknownError](t, assert.Err(w.Approve(ctx, asked.ID, nil)))
+		wantError[*approval.DeniedError](t, assert.Err(w.Await(ctx, asked.ID)))
 	}
 }
 
@@ -192,13 +192,13 @@ func TestBusyServerRefusesFirst(t *testing.T) {
 	refusal := error(&mcp.BusyError{Server: "files"})
 	busy := refusal
 	r, asked := newBusyRegistry(t, &busy)
-	assert.Equal(t, errorOf(r.Call(t.Context(), "files__read", json.RawMessage(`no JSON`))), refusal)
+	assert.Equal(t, assert.Err(r.Call(t.Context(), "files__read", json.RawMessage(`no JSON`))), refusal)
 	assert.Equal(t, *asked, 0, "the approver was asked times")
 
 	busy = nil
-	required := assert.As[*registry.ApprovalRequiredError](t, errorOf(r.Call(t.Context(), "files__read", nil)))
+	required := assert.As[*registry.ApprovalRequiredError](t, assert.Err(r.Call(t.Context(), "files__read", nil)))
 	busy = refusal
-	assert.Equal(t, errorOf(r.Approve(t.Context(), required.Request.ID, nil)), refusal, "Approve")
+	assert.Equal(t, assert.Err(r.Approve(t.Context(), required.Request.ID, nil)), refusal, "Approve")
 	assert.Equal(t, *asked, 1, "the approver was asked times")
 	busy = nil
 	assert.Value(r.Approve(t.Context(), required.Request.ID, nil))(t)
@@ -211,7 +211,7 @@ func TestBusyServerDoesNotAllocate(t *testing.T) {
 	args := json.RawMessage(`{"path":"a"}`)
 	ctx := t.Context()
 	assert.Equal(t, testing.AllocsPerRun(100, func() {
-		assert.Equal(t, errorOf(r.Call(ctx, "files__read", args)), busy)
+		assert.Equal(t, assert.Err(r.Call(ctx, "files__read", args)), busy)
 	}), 0, "allocations")
 }
 

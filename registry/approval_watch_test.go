@@ -29,8 +29,8 @@ func TestEndConversation(t *testing.T) {
 	asked := w.mustAsk(t, ctx, "files__delete", `{}`)
 	other := w.mustAsk(t, inConversation(t.Context(), "ann", "c2"), "files__delete", `{}`)
 	w.EndConversation(ctx)
-	wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
-	wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
+	wantError[*approval.DeniedError](t, assert.Err(w.Await(ctx, asked.ID)))
+	wantError[*approval.UnknownError](t, assert.Err(w.Approve(ctx, asked.ID, nil)))
 	assert.Equal(t, assert.Only(t, w.Approvals(ctx)).ID, other.ID, "calls wait")
 	w.wantReached(t)
 
@@ -44,8 +44,8 @@ func TestEndConversation(t *testing.T) {
 		}
 		return textResult("done"), nil
 	}))
-	assert.Is(t, errorOf(w.Approve(ctx, asked.ID, nil)), away)
-	wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
+	assert.Is(t, assert.Err(w.Approve(ctx, asked.ID, nil)), away)
+	wantError[*approval.DeniedError](t, assert.Err(w.Await(ctx, asked.ID)))
 	asked = w.mustAsk(t, ctx, "files__delete", `{}`)
 	assert.Equal(t, textOf(t, assert.Value(w.Approve(ctx, asked.ID, nil))(t)), "done")
 	w.wantReached(t)
@@ -90,7 +90,7 @@ func TestMaxPending(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{MaxPending: 8})
 	full := func(ctx context.Context) {
 		t.Helper()
-		wantError[*approval.DeniedError](t, errorOf(w.Call(ctx, "files__delete", []byte(`{"one":"too many"}`))))
+		wantError[*approval.DeniedError](t, assert.Err(w.Call(ctx, "files__delete", []byte(`{"one":"too many"}`))))
 	}
 	var first *registry.ApprovalRequest
 	for _, user := range []string{"ann", "bob"} {
@@ -123,7 +123,7 @@ func TestApprovalExpires(t *testing.T) {
 		var awaited sync.WaitGroup
 		for range 3 {
 			awaited.Go(func() {
-				wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
+				wantError[*approval.DeniedError](t, assert.Err(w.Await(ctx, asked.ID)))
 				assert.Equal(t, time.Since(begun), time.Minute, "the wait")
 			})
 		}
@@ -131,12 +131,12 @@ func TestApprovalExpires(t *testing.T) {
 		assert.Equal(t, len(w.Approvals(ctx)), 1, "calls wait")
 		time.Sleep(time.Nanosecond)
 		assert.Equal(t, len(w.Approvals(ctx)), 0, "calls wait after their time")
-		assert.False(t, wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil))).Reason == "", "reason")
+		assert.False(t, wantError[*approval.UnknownError](t, assert.Err(w.Approve(ctx, asked.ID, nil))).Reason == "", "reason")
 		wantError[*approval.UnknownError](t, w.Deny(ctx, asked.ID, ""))
 		awaited.Wait()
-		wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID))) // late, and still told
+		wantError[*approval.DeniedError](t, assert.Err(w.Await(ctx, asked.ID))) // late, and still told
 		time.Sleep(time.Minute)
-		wantError[*approval.UnknownError](t, errorOf(w.Await(ctx, asked.ID)))
+		wantError[*approval.UnknownError](t, assert.Err(w.Await(ctx, asked.ID)))
 		assert.False(t, w.mustAsk(t, ctx, "files__delete", `{}`).ID == asked.ID, "the same request")
 		w.wantReached(t)
 	})
@@ -162,7 +162,7 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 			res, err := w.Await(ctx, asked.ID)
 			assert.Equal(t, fmt.Sprintln(result.Text(res), err), "delete done <nil>\n", "what is awaited")
 		})
-		group.Go(func() { wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, other.ID))) })
+		group.Go(func() { wantError[*approval.DeniedError](t, assert.Err(w.Await(ctx, other.ID))) })
 		assert.Value(w.Approve(ctx, asked.ID, nil))(t)
 		group.Wait()
 		w.wantReached(t, `{}`)
@@ -170,10 +170,10 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 		// It was not sent, and now it is too late to try again.
 		sent = false
 		asked = w.mustAsk(t, ctx, "files__delete", `{}`)
-		group.Go(func() { wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID))) })
-		assert.Equal(t, mcp.OutcomeOf(errorOf(w.Approve(ctx, asked.ID, nil))), mcp.NotSent, "outcome")
+		group.Go(func() { wantError[*approval.DeniedError](t, assert.Err(w.Await(ctx, asked.ID))) })
+		assert.Equal(t, mcp.OutcomeOf(assert.Err(w.Approve(ctx, asked.ID, nil))), mcp.NotSent, "outcome")
 		group.Wait()
-		wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
+		wantError[*approval.UnknownError](t, assert.Err(w.Approve(ctx, asked.ID, nil)))
 		w.wantReached(t, `{}`)
 	})
 }

@@ -110,7 +110,7 @@ func TestFuncBoundsArgumentErrors(t *testing.T) {
 
 	const secret = "hunter2"
 	for _, args := range []string{`{"limit":"hunter2"}`, `{"query":["hunter2"]}`, `{"query":"hunter2","tags":"hunter2"}`} {
-		assert.Lacks(t, fmt.Sprint(errorOf(echo[search](t).Call(t.Context(), json.RawMessage(args)))), secret)
+		assert.Lacks(t, fmt.Sprint(assert.Err(echo[search](t).Call(t.Context(), json.RawMessage(args)))), secret)
 	}
 }
 

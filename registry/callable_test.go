@@ -51,7 +51,7 @@ func TestAnnotationsNeverSpareAnApproval(t *testing.T) {
 				tools, calls := claimingTools(t, "files", revision)
 				r := registry.New(&registry.Options{Approver: policy})
 				mustReplace(t, r, "files", tools...)
-				wantError[*registry.ApprovalRequiredError](t, errorOf(r.Call(t.Context(), "files__claims", nil)))
+				wantError[*registry.ApprovalRequiredError](t, assert.Err(r.Call(t.Context(), "files__claims", nil)))
 				assert.Equal(t, calls.Load(), 0, "calls reached the server")
 
 				// The same claims count if the owner vouches for the server.
@@ -87,7 +87,7 @@ func TestCallable(t *testing.T) {
 		assert.List(t, got, want, "%q is shown", user)
 		for _, name := range listedNames(r.Snapshot()) {
 			if !slices.Contains(want, name) {
-				wantError[*approval.DeniedError](t, errorOf(r.Call(ctx, name, nil)))
+				wantError[*approval.DeniedError](t, assert.Err(r.Call(ctx, name, nil)))
 			}
 		}
 	}
@@ -116,12 +116,12 @@ func TestAppToolsAreNotForModels(t *testing.T) {
 		mustReplace(t, r, "s", tools...)
 		assert.List(t, listedNames(r.Snapshot()), []string{"s__chart", "s__odd", "s__plain"}, "%s: listed", name)
 		assert.Equal(t, len(r.Callable(t.Context())), 3, "%s: callable by a model", name)
-		unknown := wantError[*registry.UnknownToolError](t, errorOf(r.Call(t.Context(), "s__poll", nil)))
+		unknown := wantError[*registry.UnknownToolError](t, assert.Err(r.Call(t.Context(), "s__poll", nil)))
 		assert.False(t, slices.Contains(unknown.Suggestions, "s__poll"), "%s: it is suggested", name)
 		verdict, _ := r.Decide(t.Context(), "s__poll")
 		assert.Equal(t, verdict, approval.Deny, "%s: the verdict", name)
 		shows := onbehalf.WithApps(t.Context())
 		assert.Equal(t, len(r.Callable(shows)), 5, "%s: callable where apps are shown", name)
-		assert.OK(t, errorOf(r.Call(shows, "s__poll", nil)), "%s: a call where apps are shown", name)
+		assert.OK(t, assert.Err(r.Call(shows, "s__poll", nil)), "%s: a call where apps are shown", name)
 	}
 }

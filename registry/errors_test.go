@@ -199,7 +199,7 @@ func TestErrorCode(t *testing.T) {
 		{"empty", `{}`, -32603},
 		{"away", `{}`, -32603},
 	} {
-		assert.Equal(t, registry.ErrorCode(errorOf(r.Call(t.Context(), test.tool, json.RawMessage(test.args)))), test.want, "%s %s", test.tool, test.args)
+		assert.Equal(t, registry.ErrorCode(assert.Err(r.Call(t.Context(), test.tool, json.RawMessage(test.args)))), test.want, "%s %s", test.tool, test.args)
 	}
 }
 

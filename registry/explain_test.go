@@ -57,14 +57,14 @@ func TestExplainMayAddTheTool(t *testing.T) {
 		return nil
 	})
 	assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), "notes__create", nil))(t)), "notes__create")
-	wantError[*registry.NotReadyError](t, errorOf(r.Call(t.Context(), "notes__delete", nil)))
+	wantError[*registry.NotReadyError](t, assert.Err(r.Call(t.Context(), "notes__delete", nil)))
 }
 
 // An error without an outcome is that of a call that was not sent.
 func TestExplainedCallsAreNotSent(t *testing.T) {
 	r := registry.New(nil)
 	r.Explain(func(context.Context, string) error { return errors.New("no") })
-	assert.Equal(t, mcp.OutcomeOf(errorOf(r.Call(t.Context(), "x", nil))), mcp.NotSent, "outcome")
+	assert.Equal(t, mcp.OutcomeOf(assert.Err(r.Call(t.Context(), "x", nil))), mcp.NotSent, "outcome")
 }
 
 // A call whose server goes while a person looks at it goes on waiting.
@@ -78,7 +78,7 @@ func TestResumeLearnsWhyThereIsNoTool(t *testing.T) {
 	id := wantError[*registry.ApprovalRequiredError](t, err).Request.ID
 	mustReplace(t, r, "notes")
 	explainNotReady(r, "notes", nil)
-	wantError[*registry.NotReadyError](t, errorOf(r.Approve(t.Context(), id, nil)))
+	wantError[*registry.NotReadyError](t, assert.Err(r.Approve(t.Context(), id, nil)))
 	mustReplace(t, r, "notes", serverTool("notes", "create", ""))
 	assert.Value(r.Approve(t.Context(), id, nil))(t)
 }
@@ -92,7 +92,7 @@ func TestMiddlewareLearnsWhyThereIsNoTool(t *testing.T) {
 		mustReplace(t, r, "notes")
 		return next(ctx, call)
 	}))
-	wantError[*registry.NotReadyError](t, errorOf(r.Call(t.Context(), "notes__create", nil)))
+	wantError[*registry.NotReadyError](t, assert.Err(r.Call(t.Context(), "notes__create", nil)))
 }
 
 func ExampleRegistry_Explain() {

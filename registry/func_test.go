@@ -320,7 +320,7 @@ func TestFuncPanics(t *testing.T) {
 	_, err = makeFunc(t, func(context.Context, none) (none, error) { panic("text") }).Call(t.Context(), nil)
 	assert.Equal(t, assert.As[*registry.PanicError](t, err).Unwrap(), nil, "the cause of a panic with a text")
 	assert.Equal(t, err.Error(), `tool "tool" panicked: text`)
-	assert.As[*registry.PanicError](t, errorOf(returns[any](t, bomb{}).Call(t.Context(), nil)), "a panic while encoding")
+	assert.As[*registry.PanicError](t, assert.Err(returns[any](t, bomb{}).Call(t.Context(), nil)), "a panic while encoding")
 }
 
 type bomb struct{}
@@ -329,7 +329,7 @@ func (bomb) MarshalJSON() ([]byte, error) { panic("bomb") }
 
 func TestWithRenamesFunc(t *testing.T) {
 	tool := assert.Value(registry.With(echo[none](t), func(d *registry.Definition) { d.Name = "other" }))(t)
-	assert.Equal(t, assert.As[*registry.ArgumentsError](t, errorOf(tool.Call(t.Context(), json.RawMessage(`[]`)))).Tool, "other", "tool")
+	assert.Equal(t, assert.As[*registry.ArgumentsError](t, assert.Err(tool.Call(t.Context(), json.RawMessage(`[]`)))).Tool, "other", "tool")
 	assert.Equal(t, textOf(t, assert.Value(tool.Call(t.Context(), nil))(t)), "{}")
 }
 

@@ -190,9 +190,8 @@ func (c *catalog) check(t *testing.T, tools []registry.Tool) {
 func definitionOf(t testing.TB, server string, raw json.RawMessage) *registry.Definition {
 	t.Helper()
 	var tool struct {
-		Name, Title, Description  string
-		InputSchema, OutputSchema json.RawMessage
-		Annotations               json.RawMessage
+		Name, Title, Description string
+		InputSchema, OutputSchema, Annotations json.RawMessage
 	}
 	assert.OK(t, json.Unmarshal(raw, &tool))
 	return &registry.Definition{
@@ -232,7 +231,7 @@ func TestOldSchemas(t *testing.T) {
 	listed, _ := r.Resolve("s__count")
 	assert.Equal(t, string(listed.InputSchema), `{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0}}}`)
 	for args, refused := range map[string]bool{`{"n":0}`: true, `{"n":1}`: false} {
-		assert.Equal(t, errorOf(r.Call(t.Context(), "s__count", json.RawMessage(args))) != nil, refused, "%s", args)
+		assert.Equal(t, assert.Err(r.Call(t.Context(), "s__count", json.RawMessage(args))) != nil, refused, "%s", args)
 	}
 	// The same again changes nothing.
 	version := r.Snapshot().Version()

@@ -41,7 +41,7 @@ func TestGrants(t *testing.T) {
 
 	// A policy that says no wins over the grant.
 	w.setVerdict(approval.Deny)
-	wantError[*approval.DeniedError](t, errorOf(w.Call(ann, "files__delete", nil)))
+	wantError[*approval.DeniedError](t, assert.Err(w.Call(ann, "files__delete", nil)))
 	w.setVerdict(approval.Ask)
 	assert.True(t, w.isAllowed(t, ann, "files__delete"), "the grant holds")
 }

@@ -161,9 +161,6 @@ func remotes(t testing.TB, server string, c *mcp.Client) []registry.Tool {
 	return tools
 }
 
-// errorOf returns the error of a call, without its result.
-func errorOf[T any](_ T, err error) error { return err }
-
 // An approvalServer is a registry whose calls an approver decides, with a real server that
 // notes down what reaches it.
 type approvalServer struct {
@@ -231,7 +228,7 @@ func (w *approvalServer) setVerdict(v approval.Verdict) {
 // mustAsk makes a call that has to be asked for, and returns what is asked.
 func (w *approvalServer) mustAsk(t *testing.T, ctx context.Context, tool, args string) *registry.ApprovalRequest {
 	t.Helper()
-	return assert.As[*registry.ApprovalRequiredError](t, errorOf(w.Call(ctx, tool, json.RawMessage(args))), "%s", tool).Request
+	return assert.As[*registry.ApprovalRequiredError](t, assert.Err(w.Call(ctx, tool, json.RawMessage(args))), "%s", tool).Request
 }
 
 // wantReached checks what reached the server.

@@ -33,7 +33,7 @@ func TestLedgerOfMovedTool(t *testing.T) {
 	mustReplace(t, again, "mail", tool)
 	assert.Value(again.Call(t.Context(), "mail__send", nil))(t)
 	mustReplace(t, again, "mail", describe(t, serverTool("mail", "send", "and a copy"), func(d *registry.Definition) { d.Origin.Tool = "post" }))
-	assert.As[*registry.QuarantinedError](t, errorOf(again.Call(t.Context(), "mail__send", nil)), "the changed tool")
+	assert.As[*registry.QuarantinedError](t, assert.Err(again.Call(t.Context(), "mail__send", nil)), "the changed tool")
 }
 
 // A countingStore counts saves, and holds them up until pass is closed.
@@ -60,7 +60,7 @@ func TestReplaceAtOnceIsWrittenOnce(t *testing.T) {
 		for i := range 50 {
 			work.Go(func() {
 				name := fmt.Sprint("server", i)
-				assert.Equal(t, errorOf(r.Replace(registry.Server{Name: name}, []registry.Tool{serverTool(name, "send", "")})), nil)
+				assert.Equal(t, assert.Err(r.Replace(registry.Server{Name: name}, []registry.Tool{serverTool(name, "send", "")})), nil)
 			})
 		}
 		synctest.Wait()
@@ -84,7 +84,7 @@ func TestChangeWithDamagedLedger(t *testing.T) {
 	assert.As[*ledger.Error](t, err, "replaced")
 	assert.Equal(t, len(diff.Quarantined), 1, "replaced: quarantined")
 	assert.Equal(t, assert.Only(t, accepted.Pending()).Tool, "send", "pending")
-	assert.As[*ledger.Error](t, errorOf(r.Replace(registry.Server{Name: "new"}, []registry.Tool{serverTool("new", "a", "")})), "a server that is seen for the first time")
+	assert.As[*ledger.Error](t, assert.Err(r.Replace(registry.Server{Name: "new"}, []registry.Tool{serverTool("new", "a", "")})), "a server that is seen for the first time")
 	for name, held := range map[string]bool{"mail__send": true, "mail__list": false, "new__a": true} {
 		_, err := r.Call(t.Context(), name, nil)
 		assert.Equal(t, fmt.Sprintf("%T", err) == "*registry.QuarantinedError", held, "%s: %v", name, err)
@@ -107,7 +107,7 @@ func TestRejectedElsewhere(t *testing.T) {
 	e := other.Entries("mail")[0]
 	assert.OK(t, other.Reject(t.Context(), "ann", ledger.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}))
 	mustReplace(t, r, "mail", tool)
-	held := assert.As[*registry.QuarantinedError](t, errorOf(r.Call(t.Context(), "mail__send", nil)), "the call")
+	held := assert.As[*registry.QuarantinedError](t, assert.Err(r.Call(t.Context(), "mail__send", nil)), "the call")
 	assert.Equal(t, held.Change.Kind, ledger.ToolRejected, "the call: kind")
 }
 
@@ -177,10 +177,9 @@ func TestInstructionsArePinned(t *testing.T) {
 
 func TestInstructionsByMode(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		mode  ledger.Mode
-		texts []string
-		want  []string
+		name string
+		mode ledger.Mode
+		texts, want []string
 	}{
 		{"pin", ledger.Pin, []string{"a", "b", "a"}, []string{"a", "a", "a"}},
 		{"pin, none at first", ledger.Pin, []string{"", "b"}, []string{"", ""}},
@@ -273,7 +272,7 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 		mustReplace(t, r, "mail", version(0))
 		work.Go(func() { // the server
 			for n := range rounds {
-				assert.Equal(t, errorOf(r.Replace(registry.Server{Name: "mail"}, []registry.Tool{version(n * (i + 1) % 7), serverTool("mail", fmt.Sprint("other", n%3), "")})), nil)
+				assert.Equal(t, assert.Err(r.Replace(registry.Server{Name: "mail"}, []registry.Tool{version(n * (i + 1) % 7), serverTool("mail", fmt.Sprint("other", n%3), "")})), nil)
 			}
 		})
 		work.Go(func() { // who decides

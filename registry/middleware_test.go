@@ -80,7 +80,7 @@ func TestMiddlewareMustPassOnItsCall(t *testing.T) {
 		r.Use(around(func(ctx context.Context, _ *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
 			return next(ctx, call)
 		}))
-		assert.Fails(t, errorOf(r.Call(t.Context(), "a", nil)), "%s", what)
+		assert.Fails(t, assert.Err(r.Call(t.Context(), "a", nil)), "%s", what)
 	}
 }
 

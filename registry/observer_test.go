@@ -133,7 +133,7 @@ func TestObserveApprovals(t *testing.T) {
 		return fmt.Sprintf("%s in %s, %t", o.User, o.Conversation, o.Tool != nil)
 	}
 	assert.Equal(t, who(), "ann in talk, true")
-	assert.Fails(t, errorOf(w.Approve(inConversation(t.Context(), "bob", ""), one.ID, nil)), "bob resumed ann's call")
+	assert.Fails(t, assert.Err(w.Approve(inConversation(t.Context(), "bob", ""), one.ID, nil)), "bob resumed ann's call")
 	assert.Equal(t, who(), " in , false", "bob's attempt shows")
 	assert.Value(w.Approve(t.Context(), one.ID, nil))(t)
 	assert.Equal(t, who(), "ann in talk, true")
@@ -192,7 +192,7 @@ func TestObserveConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				stop := r.Observe(func(context.Context, *registry.Observation) {})
-				assert.Equal(t, errorOf(r.Call(t.Context(), "a", nil)), nil)
+				assert.Equal(t, assert.Err(r.Call(t.Context(), "a", nil)), nil)
 				stop()
 			}
 		})

@@ -82,11 +82,11 @@ func TestCall(t *testing.T) {
 	}
 	got = "not run"
 	for _, args := range []string{"1", "[]", "{", `{"a":}`, `{}{}`, "nil", "\xff"} {
-		assert.Equal(t, assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "tool", json.RawMessage(args)))).Tool, "tool", "%q", args)
+		assert.Equal(t, assert.As[*registry.ArgumentsError](t, assert.Err(r.Call(t.Context(), "tool", json.RawMessage(args)))).Tool, "tool", "%q", args)
 		assert.Equal(t, got, "not run", "%q at the tool", args)
 	}
-	assert.Equal(t, assert.As[*registry.ResultError](t, errorOf(r.Call(t.Context(), "broken", nil))).Tool, "broken", "a tool without a result")
-	wantError[*registry.UnknownToolError](t, errorOf(r.Call(t.Context(), "toll", nil)))
+	assert.Equal(t, assert.As[*registry.ResultError](t, assert.Err(r.Call(t.Context(), "broken", nil))).Tool, "broken", "a tool without a result")
+	wantError[*registry.UnknownToolError](t, assert.Err(r.Call(t.Context(), "toll", nil)))
 }
 
 // A snapshot shows a server's tools before a Replace or after it, never a
@@ -129,7 +129,7 @@ func TestConcurrency(t *testing.T) {
 					}
 				}
 				assert.Equal(t, len(seen), 1, "generations in one snapshot")
-				assert.Equal(t, errorOf(r.Call(ctx, "s__t3", nil)), nil, "Call")
+				assert.Equal(t, assert.Err(r.Call(ctx, "s__t3", nil)), nil, "Call")
 				_, _ = r.Call(ctx, "nothing", nil)
 			}
 		})
@@ -178,13 +178,13 @@ func TestZeroRegistry(t *testing.T) {
 	ctx := t.Context()
 	for name, err := range map[string]error{
 		"Add": r.Add(nil), "AddHidden": r.AddHidden(nil), "Deny": r.Deny(ctx, "x", ""),
-		"Call": errorOf(r.Call(ctx, "x", nil)), "Approve": errorOf(r.Approve(ctx, "x", nil)), "Await": errorOf(r.Await(ctx, "x")),
-		"Replace": errorOf(r.Replace(registry.Server{Name: "s"}, nil)), "Preview": errorOf(r.Preview(registry.Server{Name: "s"}, nil)),
-		"Find": errorOf(r.Find(ctx, "x")), "Call of nil": errorOf((*registry.Registry)(nil).Call(ctx, "x", nil)),
+		"Call": assert.Err(r.Call(ctx, "x", nil)), "Approve": assert.Err(r.Approve(ctx, "x", nil)), "Await": assert.Err(r.Await(ctx, "x")),
+		"Replace": assert.Err(r.Replace(registry.Server{Name: "s"}, nil)), "Preview": assert.Err(r.Preview(registry.Server{Name: "s"}, nil)),
+		"Find": assert.Err(r.Find(ctx, "x")), "Call of nil": assert.Err((*registry.Registry)(nil).Call(ctx, "x", nil)),
 	} {
 		assert.Equal(t, fmt.Sprint(err), want, "%s", name)
 	}
-	assert.Equal(t, mcp.OutcomeOf(errorOf(r.Call(ctx, "x", nil))), mcp.NotSent, "Call: the outcome")
+	assert.Equal(t, mcp.OutcomeOf(assert.Err(r.Call(ctx, "x", nil))), mcp.NotSent, "Call: the outcome")
 	for name, call := range map[string]func(){
 		"Use":             func() { r.Use() },
 		"Remove":          func() { r.Remove("x") },

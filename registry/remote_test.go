@@ -97,7 +97,7 @@ func TestRemoteAfterARenewedClient(t *testing.T) {
 	assert.OK(t, first.Close())
 	assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), "notes__create", nil))(t)), "two {}")
 	stale, _ := before.Lookup("notes__create")
-	assert.Is(t, errorOf(stale.Call(t.Context(), nil)), mcp.ErrClosed, "Call of the old tool")
+	assert.Is(t, assert.Err(stale.Call(t.Context(), nil)), mcp.ErrClosed, "Call of the old tool")
 }
 
 func TestRemoteDefinition(t *testing.T) {
@@ -293,10 +293,7 @@ func TestRawOfDefinitions(t *testing.T) {
 	assert.Equal(t, def.Description, "e", "the description")
 	assert.Equal(t, string(remote.Definition().RawAnnotations), `{"readOnlyHint":true,"y":1.0}`, "the annotations")
 
-	for _, c := range []struct {
-		trusted bool
-		want    bool
-	}{{false, false}, {true, true}} {
+	for _, c := range []struct{ trusted, want bool }{{false, false}, {true, true}} {
 		hidden := new(mcp.Tool)
 		assert.OK(t, json.Unmarshal([]byte(`{"name":"a","x":"\u200b"}`), hidden))
 		r := registry.New(nil)

@@ -281,5 +281,5 @@ func same(t *testing.T, what string, got, want []string) {
 }
 
 func TestPreviewOfAnothersTool(t *testing.T) {
-	assert.As[*registry.DefinitionError](t, errorOf(registry.New(nil).Preview(registry.Server{Name: "mail"}, []registry.Tool{serverTool("files", "read", "")})), "error")
+	assert.As[*registry.DefinitionError](t, assert.Err(registry.New(nil).Preview(registry.Server{Name: "mail"}, []registry.Tool{serverTool("files", "read", "")})), "error")
 }

@@ -77,7 +77,7 @@ func TestDefinitionsThatCannotBeListed(t *testing.T) {
 			assert.True(t, listedNames(r.Snapshot()) == nil, "catalogue")
 			assert.Lacks(t, err.Error(), "\n")
 			assert.Between(t, len(err.Error()), 0, 400, "bytes of the error")
-			assert.Equal(t, assert.As[*registry.DefinitionError](t, errorOf(registry.With(test.tool, nil)), "With").Field, test.field, "With: field")
+			assert.Equal(t, assert.As[*registry.DefinitionError](t, assert.Err(registry.With(test.tool, nil)), "With").Field, test.field, "With: field")
 		})
 	}
 }

@@ -114,7 +114,7 @@ func TestNativeProblems(t *testing.T) {
 	}
 	assert.List(t, wrong.Problems, want, "problems")
 	// Two of a name reach no tool, for what was approved might not be what is run.
-	wrong = assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "add", json.RawMessage(`{"a":1,"b":1,"a":2}`))))
+	wrong = assert.As[*registry.ArgumentsError](t, assert.Err(r.Call(t.Context(), "add", json.RawMessage(`{"a":1,"b":1,"a":2}`))))
 	assert.Equal(t, wrong.Problems[0].Path, "a", "two of a name")
 }
 
@@ -225,7 +225,7 @@ func TestSelfCheckingTools(t *testing.T) {
 	mustAdd(t, r, describe(t, plain, func(d *registry.Definition) {
 		d.InputSchema = json.RawMessage(`{"type":"object","required":["a"]}`)
 	}))
-	assert.Fails(t, errorOf(r.Call(t.Context(), "tool", nil)))
+	assert.Fails(t, assert.Err(r.Call(t.Context(), "tool", nil)))
 	assert.True(t, plain.calls == nil, "calls")
 }
 
@@ -293,9 +293,7 @@ func TestBytesPassUnchanged(t *testing.T) {
 	for name, tr := range map[string]mcp.Transport{"memory": server, "pipe": &transport.Pipe{Serve: server.Serve}} {
 		c := newClient(t, "s", tr)
 		listed := assert.Value(c.Tools(t.Context()))(t)
-		for _, test := range []struct {
-			args, got string
-		}{
+		for _, test := range []struct{ args, got string }{
 			{`{` + odd + `,"d":0}`, `{` + odd + `,"d":0}`},
 			{`{ ` + odd + `}`, `{ ` + strings.TrimSuffix(odd, "\t") + `,"d":[1.0,{"a":2,"z":1}]` + "\t}"},
 		} {
@@ -318,7 +316,7 @@ func TestBytesPassUnchanged(t *testing.T) {
 		before := len(server.Received("tools/call"))
 		r := registry.New(nil)
 		mustReplace(t, r, "s", registry.Remote("s", listed[0], c.CallTool))
-		assert.Fails(t, errorOf(r.Call(t.Context(), "s__tool", json.RawMessage(`{"n":"x"}`))), "%s", name)
+		assert.Fails(t, assert.Err(r.Call(t.Context(), "s__tool", json.RawMessage(`{"n":"x"}`))), "%s", name)
 		assert.Equal(t, len(server.Received("tools/call")), before, "%s", name)
 	}
 }
@@ -328,6 +326,6 @@ func TestArgumentsErrorNamesTheListedTool(t *testing.T) {
 	r := registry.New(nil)
 	own := &registry.ArgumentsError{Tool: "create", Err: errors.New("no")}
 	mustReplace(t, r, "notes", failing(serverTool("notes", "create", ""), own))
-	assert.Equal(t, assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "notes__create", nil))).Tool, "notes__create", "the tool")
+	assert.Equal(t, assert.As[*registry.ArgumentsError](t, assert.Err(r.Call(t.Context(), "notes__create", nil))).Tool, "notes__create", "the tool")
 	assert.Equal(t, own.Tool, "create", "the tool of the tool's own error")
 }

@@ -220,7 +220,7 @@ func TestHTTPBearer(t *testing.T) {
 	wantFailure(t, dial(t, &transport.HTTP{OAuth: l, URL: listen(t, away)}), mcp.NotSent)
 	old := newOldServer(accept)
 	old.address = other + "/messages"
-	assert.Fails(t, errOf((&transport.SSE{URL: listen(t, old), OAuth: l}).Connect(bounded(t))), "an address on another origin")
+	assert.Fails(t, assert.Err((&transport.SSE{URL: listen(t, old), OAuth: l}).Connect(bounded(t))), "an address on another origin")
 	assert.Equal(t, leaked.Load(), 0, "requests to the other origin")
 }
 

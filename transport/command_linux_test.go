@@ -76,7 +76,7 @@ func TestCommandGroupDiesWithoutMark(t *testing.T) {
 	cleared := out.awaitPID(t)
 	assert.OK(t, syscall.Kill(pid(t, l), syscall.SIGKILL))
 	awaitEnd(t, "the process without mark", cleared)
-	assert.Fails(t, errOf(l.Read(bounded(t))), "Read")
+	assert.Fails(t, assert.Err(l.Read(bounded(t))), "Read")
 }
 
 // A bare client of the SDK leaves the process behind.
@@ -124,7 +124,7 @@ func TestCommandDetachedProcessHoldsStdout(t *testing.T) {
 	recipe.SetWaits(0, tooLong, time.Millisecond)
 	l, out := dialWatched(t, recipe)
 	escaped := out.awaitPID(t)
-	assert.Equal(t, assert.As[*transport.ExitError](t, errOf(ask(t, l))).Code, 5, "exit code")
+	assert.Equal(t, assert.As[*transport.ExitError](t, assert.Err(ask(t, l))).Code, 5, "exit code")
 	closeWithin(t, l)
 	assert.False(t, gone(escaped), "it did not escape (say so in the comment of Command)")
 }
@@ -158,7 +158,7 @@ func TestCommandCallsWhileClosing(t *testing.T) {
 	closed := make(chan struct{})
 	go func() { _ = client.Close(); close(closed) }()
 	wantOutcome(t, receive(t, failed, "the end of the call"), mcp.Unknown)
-	wantOutcome(t, errOf(client.CallTool(context.Background(), "x", nil, nil)), mcp.NotSent)
+	wantOutcome(t, assert.Err(client.CallTool(context.Background(), "x", nil, nil)), mcp.NotSent)
 	select {
 	case <-closed:
 		t.Error("got a server that has ended, want one that lives")
@@ -241,7 +241,7 @@ func TestStartError(t *testing.T) {
 		assert.Lacks(t, err.Error(), "s3cret", name)
 		assert.Equal(t, strings.Count(err.Error(), c.recipe.Path), 1, "%s: times that %v names the program", name, err)
 	}
-	assert.Contains(t, assert.As[*transport.OptionError](t, errOf((&transport.Command{}).Connect(t.Context()))).Error(), "Command.Path")
+	assert.Contains(t, assert.As[*transport.OptionError](t, assert.Err((&transport.Command{}).Connect(t.Context()))).Error(), "Command.Path")
 }
 
 // environment returns the variables that a child gets.

@@ -144,7 +144,7 @@ func TestCommandStrayOutputEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	l := dial(t, transporttest.Child("read", "lines:100:noise", "serve"))
 	assert.Contains(t, wantFailure(t, l, mcp.Unknown).Error(), "100 lines")
-	assert.Fails(t, errOf(l.Read(bounded(t))), "Read")
+	assert.Fails(t, assert.Err(l.Read(bounded(t))), "Read")
 	assert.Fails(t, l.Info().Err, "the connection")
 	wantFailure(t, l, mcp.NotSent)
 }

@@ -303,7 +303,7 @@ func TestHTTPModernHeaders(t *testing.T) {
 			assert.Equal(t, s.last().Header.Get(name), want, "%s %s: %s", c.method, c.params, name)
 		}
 	}
-	wantOutcome(t, errOf(l.Call(bounded(t), "tools/call", []byte(modernMeta), &mcp.CallOptions{Header: map[string]string{"X: Y": "a"}})), mcp.NotSent)
+	wantOutcome(t, assert.Err(l.Call(bounded(t), "tools/call", []byte(modernMeta), &mcp.CallOptions{Header: map[string]string{"X: Y": "a"}})), mcp.NotSent)
 	assert.OK(t, l.Info().Err, "connection")
 }
 

@@ -113,9 +113,6 @@ func wantFailure(t *testing.T, l mcp.Caller, want mcp.Outcome) error {
 	return err
 }
 
-// errOf returns the error of a call alone.
-func errOf[T any](_ T, err error) error { return err }
-
 func wantOutcome(t *testing.T, err error, want mcp.Outcome) {
 	t.Helper()
 	if err == nil {

@@ -16,7 +16,7 @@ func TestPipeServeReturnsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("no database")
 		l := dial(t, &transport.Pipe{Serve: func(context.Context, mcp.Transport) error { return broken }})
-		assert.Is(t, errOf(l.Read(bounded(t))), broken, "Read")
+		assert.Is(t, assert.Err(l.Read(bounded(t))), broken, "Read")
 		assert.Is(t, wantFailure(t, l, mcp.NotSent), broken)
 	})
 }

@@ -69,7 +69,7 @@ func TestHTTPSessionLost(t *testing.T) {
 			s := &script{call: respond}
 			l := shakeWith(t, s)
 			assert.Is(t, wantFailure(t, l, mcp.NotSent), mcp.ErrSessionLost)
-			assert.Is(t, errOf(l.Read(bounded(t))), mcp.ErrSessionLost, "Read")
+			assert.Is(t, assert.Err(l.Read(bounded(t))), mcp.ErrSessionLost, "Read")
 			_ = l.Close()
 			assert.Equal(t, len(s.requests(http.MethodDelete)), 0, "requests to end the lost session")
 		})
@@ -216,7 +216,7 @@ func TestHTTPUnreachableDuringACall(t *testing.T) {
 	rt.CloseIdleConnections()
 	wantFailure(t, l, mcp.NotSent)
 	wantOutcome(t, <-failed, mcp.Unknown)
-	assert.Fails(t, errOf(l.Read(bounded(t))), "Read")
+	assert.Fails(t, assert.Err(l.Read(bounded(t))), "Read")
 }
 
 // Close waits for the DELETE, but not for ever.

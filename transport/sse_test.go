@@ -164,7 +164,7 @@ func TestSSEStreamEndIsTheEnd(t *testing.T) {
 			})
 			l := dialOld(t, s, 1000)
 			wantFailure(t, l, mcp.Unknown)
-			assert.Fails(t, errOf(l.Read(bounded(t))), "Read")
+			assert.Fails(t, assert.Err(l.Read(bounded(t))), "Read")
 			assert.Fails(t, l.Info().Err, "the connection")
 			wantFailure(t, l, mcp.NotSent)
 		})
@@ -233,7 +233,7 @@ func TestSSECancelsWhatIsBeingPosted(t *testing.T) {
 	}), 0)
 	ctx, giveUp := context.WithCancel(bounded(t))
 	go func() { <-running; giveUp() }()
-	wantOutcome(t, errOf(l.Call(ctx, "tools/call", json.RawMessage(`{"name":"x"}`), nil)), mcp.Unknown)
+	wantOutcome(t, assert.Err(l.Call(ctx, "tools/call", json.RawMessage(`{"name":"x"}`), nil)), mcp.Unknown)
 	assert.Contains(t, receive(t, cancelled, "a cancellation"), "requestId", "params")
 }
 

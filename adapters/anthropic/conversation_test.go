@@ -86,22 +86,16 @@ func TestAppend(t *testing.T) {
 			messages := []anthropic.MessageParam{userText("go")}
 			params := anthropic.MessageNewParams{Model: "scripted", MaxTokens: 100, Tools: turn.Params(), Messages: messages}
 			message := assert.Value(client.Messages.New(t.Context(), params))(t)
-			results, err := turn.Run(t.Context(), message)
-			if err != nil || (results != nil) != c.results {
-				t.Fatalf("%+v, %v", results, err)
-			}
+			results := assert.Value(turn.Run(t.Context(), message))(t)
+			assert.Equal(t, (results != nil), c.results)
 			answer := message.ToParam()
 			before := string(mustJSON(t, answer))
 			params.Messages = belt.Append(belt.Append(belt.Append(messages, answer), results...), userText("go on"))
-			if got := shape(t, params.Messages); got != "u:text//go; "+c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
+			assert.Equal(t, shape(t, params.Messages), "u:text//go; "+c.want)
 			if _, err := client.Messages.New(t.Context(), params); err != nil {
 				t.Error(err)
 			}
-			if after := string(mustJSON(t, answer)); after != before {
-				t.Errorf("%s became %s", before, after)
-			}
+			assert.Equal(t, string(mustJSON(t, answer)), before)
 
 			betas := []anthropic.BetaMessageParam{betaText("go")}
 			beta := anthropic.BetaMessageNewParams{Model: "scripted", MaxTokens: 100, Tools: turn.BetaParams(), Messages: betas}
@@ -163,9 +157,7 @@ func TestAppendKeeps(t *testing.T) {
 				if got := shape(t, belt.Append(room[:n:cap(room)], room[n:]...)); n == 0 && got != c.want {
 					t.Errorf("got  %s\nwant %s", got, c.want)
 				}
-				if after := string(mustJSON(t, room)); after != before {
-					t.Fatalf("%s became %s", before, after)
-				}
+				assert.Equal(t, string(mustJSON(t, room)), before)
 				for _, m := range room {
 					content := blocks(m)
 					for _, b := range content[len(content):cap(content)] {

@@ -76,9 +76,7 @@ func TestRunStopReasons(t *testing.T) {
 			}
 			assert.False(t, got != test.results || test.results == 0 && results != nil, "%d results: %+v", got, results)
 			beta, err := turn.RunBeta(t.Context(), betaMessage(t, test.stop, test.content))
-			if err != nil {
-				t.Error(err)
-			}
+			assert.Is(t, err, nil)
 			if results, err := turn.Run(t.Context(), nil); results != nil || err != nil {
 				t.Errorf("no message: %+v, %v", results, err)
 			}

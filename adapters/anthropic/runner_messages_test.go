@@ -55,9 +55,7 @@ func TestMessagesOfCancelled(t *testing.T) {
 		Model: "scripted", MaxTokens: 100, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
 	}})
 	step(t, tools, runner)
-	if err := tools.Prepare(ctx, runner); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
+	assert.Is(t, tools.Prepare(ctx, runner), context.Canceled)
 	messages := tools.Messages(runner)
 	if len(messages) != 3 || len(runner.Params.Messages) != 2 {
 		t.Fatalf("%d messages, and the runner has %d", len(messages), len(runner.Params.Messages))
@@ -122,9 +120,8 @@ func TestMessagesOfStopped(t *testing.T) {
 				t.Fatal("the runner goes on")
 			}
 			got := goOn(t, r, model, tools.Messages(runner)).Results
-			if len(got) != c.want || len(it.calls()) != 0 {
-				t.Errorf("got %d results and %d calls, want %d and none", len(got), len(it.calls()), c.want)
-			}
+			assert.Equal(t, len(got), c.want)
+			assert.Equal(t, len(it.calls()), 0, "calls")
 			for _, r := range got {
 				assert.False(t, !r.Failed || !strings.Contains(r.Text, "did not run"), "got %+v, want that the call did not run", r)
 			}
@@ -295,13 +292,9 @@ func TestMessagesStreaming(t *testing.T) {
 		Model: "scripted", MaxTokens: 100, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
 	}})
 	for _, err := range runner.NextStreaming(ctx) {
-		if err != nil {
-			t.Fatal(err, model.Refused())
-		}
+		assert.OK(t, err)
 	}
-	if err := tools.PrepareStreaming(ctx, runner); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
+	assert.Is(t, tools.PrepareStreaming(ctx, runner), context.Canceled)
 	got := goOn(t, r, newEndpoint(t), tools.MessagesStreaming(runner)).Results
 	assert.False(t, len(got) != 1 || got[0].CallID != "a" || !got[0].Failed, "%+v", got)
 }

@@ -211,20 +211,16 @@ func TestRunnerWithout(t *testing.T) {
 	assert.OK(t, r.Add(danger, failed, tool("safe")))
 	model := newEndpoint(t, calls(use("a", "safe", `{}`), use("b", "danger", `{}`), use("c", "failed", `{}`)), says("done"))
 	_, runner := newRunner(t, r, model, nil)
-	message, err := runner.RunToCompletion(t.Context())
-	if err != nil || message.Content[0].Text != "done" {
-		t.Fatalf("%+v, %v", message, err)
-	}
+	message := assert.Value(runner.RunToCompletion(t.Context()))(t)
+	assert.Equal(t, message.Content[0].Text, "done")
 	got := model.requests()[1].Results
 	if len(danger.calls()) != 0 || len(got) != 3 || got[0].Text != "safe done" || got[0].Failed {
 		t.Fatalf("%+v", got)
 	}
-	if !got[1].Failed || !strings.Contains(got[1].Text, "approv") {
-		t.Errorf("of a call that waits the model is told %+v", got[1])
-	}
-	if len(got[2].Media) != 1 || !strings.Contains(got[2].Text, "The tool failed:") {
-		t.Errorf("of a failure with an image the model is told %+v", got[2])
-	}
+	assert.True(t, got[1].Failed, "of a call that waits the model is told")
+	assert.Contains(t, got[1].Text, "approv", "of a call that waits the model is told")
+	assert.Equal(t, len(got[2].Media), 1, "of a failure with an image the model is told")
+	assert.Contains(t, got[2].Text, "The tool failed:", "of a failure with an image the model is told")
 }
 
 func toolNames(r received) []string {
@@ -244,9 +240,7 @@ func TestRunnerFixed(t *testing.T) {
 	step(t, tools, runner)
 	assert.OK(t, r.Add(tool("new")))
 	step(t, tools, runner)
-	if names := toolNames(model.requests()[1]); !slices.Equal(names, []string{"it"}) {
-		t.Errorf("the model is told of %q", names)
-	}
+	assert.List(t, toolNames(model.requests()[1]), []string{"it"}, "the model is told of")
 }
 
 // TestRunnerDeclares has what the SDK's tools cannot say in the runner's requests.
@@ -261,9 +255,9 @@ func TestRunnerDeclares(t *testing.T) {
 	step(t, tools, runner)
 	first := model.requests()[0]
 	raw := string(mustJSON(t, first.Raw))
-	if len(first.Raw) != 3 || !strings.Contains(raw, "tool_search_tool_bm25") || !strings.Contains(raw, `"cache_control":{"ttl":"5m"`) {
-		t.Errorf("%s", raw)
-	}
+	assert.Equal(t, len(first.Raw), 3)
+	assert.Contains(t, raw, "tool_search_tool_bm25")
+	assert.Contains(t, raw, `"cache_control":{"ttl":"5m"`)
 	for _, tool := range first.Tools {
 		assert.True(t, tool.Deferred == (tool.Name == "later"), "%+v", tool)
 	}
@@ -331,9 +325,7 @@ func TestRunnerStreaming(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, err := range runner.NextStreaming(t.Context()) {
-			if err != nil {
-				t.Fatal(err, model.Refused())
-			}
+			assert.OK(t, err)
 		}
 	}
 	got := model.Requests()

@@ -187,12 +187,10 @@ func TestRunnerThread(t *testing.T) {
 			assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 			got := model.requests()
 			last := got[len(got)-1]
-			if len(last.Results) != 2 || len(it.calls()) != 2 {
-				t.Errorf("got %d results of %d calls, want 2 of 2", len(last.Results), len(it.calls()))
-			}
-			if c.api.created != c.created || c.api.continued != c.continued {
-				t.Errorf("got %d threads and %d requests that go on, want %d and %d", c.api.created, c.api.continued, c.created, c.continued)
-			}
+			assert.Equal(t, len(last.Results), 2)
+			assert.Equal(t, len(it.calls()), 2, "calls")
+			assert.Equal(t, c.api.created, c.created)
+			assert.Equal(t, c.api.continued, c.continued, "requests that go on")
 		})
 	}
 }

@@ -90,9 +90,9 @@ func TestParams(t *testing.T) {
 	if len(got) != 5 || string(got[0]["type"]) != `"tool_search_tool_regex_20251119"` || string(got[1]["type"]) != `"code_execution_20260120"` {
 		t.Fatalf("%s", data)
 	}
-	if string(got[2]["name"]) != `"exact"` || canonical(t, got[2]["input_schema"]) != canonical(t, []byte(schema)) || string(got[2]["cache_control"]) != `{"ttl":"1h","type":"ephemeral"}` {
-		t.Errorf("%s", data)
-	}
+	assert.Equal(t, string(got[2]["name"]), `"exact"`)
+	assert.Equal(t, canonical(t, got[2]["input_schema"]), canonical(t, []byte(schema)))
+	assert.Equal(t, string(got[2]["cache_control"]), `{"ttl":"1h","type":"ephemeral"}`)
 	for _, deferred := range got[3:] {
 		assert.False(t, string(deferred["defer_loading"]) != "true" || deferred["cache_control"] != nil, "%v", deferred)
 	}
@@ -127,9 +127,7 @@ func TestParamsPlain(t *testing.T) {
 	tools := assert.Value(belt.Tools(t.Context(), newRegistry(t, plain), &belt.Options{Regex: true}))(t)
 	data := mustJSON(t, tools.Params())
 	assert.Equal(t, canonical(t, data), `[{"input_schema":{"properties":{},"type":"object"},"name":"plain"}]`)
-	if got := mustJSON(t, tools.BetaParams()); canonical(t, got) != canonical(t, data) {
-		t.Errorf("the beta has %s", got)
-	}
+	assert.Equal(t, canonical(t, mustJSON(t, tools.BetaParams())), canonical(t, data), "the beta")
 }
 
 func TestParamsEmpty(t *testing.T) {
@@ -153,9 +151,8 @@ func TestSearch(t *testing.T) {
 		ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTools: 5, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "tool_0" }},
 	}}}
 	turn, err := c.Ask(t.Context(), "find")
-	if err != nil || turn.Text != "found" {
-		t.Fatalf("%+v, %v", turn, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, turn.Text, "found")
 	got := model.requests()
 	if len(got) != 3 || len(got[1].Messages) != 2 || len(got[2].Results) != 1 || got[2].Results[0].Text != "rare done" || got[2].Results[0].CallID != "toolu_1" {
 		t.Fatalf("%+v", got)
@@ -173,7 +170,7 @@ func TestSearch(t *testing.T) {
 	}
 	last := model.requests()[3].Tools
 	i := slices.IndexFunc(last, func(tool adaptertest.Tool) bool { return tool.Name == "rare" })
-	if i < 0 || !last[i].Deferred || !strings.Contains(last[i].Description, "gone") {
-		t.Errorf("of the tool that is gone the API is told %+v", last)
-	}
+	assert.False(t, i < 0, "of the tool that is gone the API is told")
+	assert.True(t, last[i].Deferred, "of the tool that is gone the API is told")
+	assert.Contains(t, last[i].Description, "gone", "of the tool that is gone the API is told")
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/bedrock"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // messagesOf reads messages of the user, u, and the model, m, with one letter for each
@@ -83,16 +85,12 @@ func TestAppend(t *testing.T) {
 				messages[i].Content = slices.Grow(messages[i].Content, 8)
 			}
 			room := messages[:cap(messages)]
-			if got := scriptOf(belt.Append(messages, more...)); got != c.want {
-				t.Errorf("got %s, not %s", got, c.want)
-			}
+			assert.Equal(t, scriptOf(belt.Append(messages, more...)), c.want)
 			if was, now := messagesOf(c.messages), messages; scriptOf(was) != scriptOf(now) {
 				t.Errorf("%s became %s", scriptOf(was), scriptOf(now))
 			}
 			for _, m := range room[len(messages):] {
-				if m.Role != "" {
-					t.Errorf("what lies behind the messages became %+v", m)
-				}
+				assert.Equal(t, m.Role, "", "what lies behind the messages became")
 			}
 			for _, m := range messages {
 				for _, block := range m.Content[len(m.Content):cap(m.Content)] {
@@ -101,9 +99,7 @@ func TestAppend(t *testing.T) {
 					}
 				}
 			}
-			if scriptOf(more) != c.more {
-				t.Errorf("%s became %s", c.more, scriptOf(more))
-			}
+			assert.Equal(t, scriptOf(more), c.more)
 		})
 	}
 }

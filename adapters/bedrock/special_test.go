@@ -115,9 +115,9 @@ func TestSchemaGoesOutByteByByte(t *testing.T) {
 	turn := turnOf(t, registryOf(t, made), nil)
 	sent, _ := exchange(t, nothing, []types.Message{ofUser("hi")}, turn.Config(nil))
 	want := string(turn.Set().Tools()[0].Schema)
-	if !strings.Contains(sent, want) || !strings.Contains(want, "9223372036854775807") || !strings.Contains(want, `"zeta":{"type":"integer"`) {
-		t.Errorf("sent %s, which does not have %s", sent, want)
-	}
+	assert.Contains(t, sent, want, "sent")
+	assert.Contains(t, want, "9223372036854775807", "sent %s, which does not have", sent)
+	assert.Contains(t, want, `"zeta":{"type":"integer"`, "sent %s, which does not have", sent)
 }
 
 func TestSchemaReadsAsDocument(t *testing.T) {
@@ -143,9 +143,8 @@ func TestArgumentsKeepTheirDigits(t *testing.T) {
 		assert.False(t, len(made.got) != 1 || !strings.Contains(made.got[0], part), "the tool got %q, without %s", made.got, part)
 	}
 	sent, _ := exchange(t, nothing, append([]types.Message{ofUser("hi"), belt.Message(out)}, results...), turn.Config(nil))
-	if !strings.Contains(sent, `"big":12345678901234567890123`) || strings.Contains(sent, `"12345678901234567890123"`) {
-		t.Errorf("the model is told %s", sent)
-	}
+	assert.Contains(t, sent, `"big":12345678901234567890123`, "the model is told")
+	assert.Lacks(t, sent, `"12345678901234567890123"`, "the model is told")
 }
 
 // accepted sends a conversation to the model as strict as Bedrock.
@@ -266,9 +265,8 @@ func TestMediaOfOneMessageAreLimited(t *testing.T) {
 	out := answerOf(use("a", "tool", nil), use("b", "tool", nil), use("c", "tool", nil))
 	results := assert.Value(turn.Run(t.Context(), out))(t)
 	req := accepted(t, claude, append([]types.Message{ofUser("hi"), belt.Message(out)}, results...), turn.Config(nil))
-	if images := len(req.Results[0].Media) + len(req.Results[1].Media) + len(req.Results[2].Media); images != 20 || len(req.Media) != 5 {
-		t.Errorf("there are %d images and %d documents", images, len(req.Media))
-	}
+	assert.Equal(t, len(req.Results[0].Media)+len(req.Results[1].Media)+len(req.Results[2].Media), 20, "there")
+	assert.Equal(t, len(req.Media), 5, "there")
 	assert.Equal(t, strings.Count(req.Results[2].Text, "[image image/png"), 4, "lines stand for images: %s", req.Results[2].Text)
 }
 
@@ -279,9 +277,8 @@ func TestFailureWithoutStatus(t *testing.T) {
 		out := answerOf(use("a", "tool", nil))
 		results, _ := turn.Run(t.Context(), out)
 		r := accepted(t, model, append([]types.Message{ofUser("hi"), belt.Message(out)}, results...), turn.Config(nil)).Results[0]
-		if r.Failed != (model == claude) || strings.Contains(r.Text, "The tool failed:") != (model != claude) {
-			t.Errorf("%s is told %+v", model, r)
-		}
+		assert.Equal(t, r.Failed, (model == claude), "%s is told", model)
+		assert.Equal(t, strings.Contains(r.Text, "The tool failed:"), model != claude, "%s is told", model)
 	}
 }
 

@@ -116,12 +116,8 @@ func TestImages(t *testing.T) {
 			if got := res.Data != nil; got != (test.kind == "image") {
 				t.Errorf("got data: %v, want %v", got, test.kind == "image")
 			}
-			if got := strings.Count(res.Content, "[image image/png"); got != 2 {
-				t.Errorf("got %d lines for images, want 2: %q", got, res.Content)
-			}
-			if got := strings.Count(res.Content, ", attached]"); got != test.attached {
-				t.Errorf("got %d images attached, want %d: %q", got, test.attached, res.Content)
-			}
+			assert.Equal(t, strings.Count(res.Content, "[image image/png"), 2)
+			assert.Equal(t, strings.Count(res.Content, ", attached]"), test.attached)
 			assert.Equal(t, res.IsError, test.failed, "IsError")
 		})
 	}
@@ -142,9 +138,8 @@ func TestWaiting(t *testing.T) {
 			r := filled(t, &registry.Options{Approver: ask}, returning{&mcp.CallToolResult{}})
 			res := run(t, r, test.opts)
 			assert.Equal(t, res.StopTurn, test.stop, "StopTurn")
-			if !res.IsError || !strings.HasPrefix(res.Content, profile.Failure) {
-				t.Errorf("got %q with IsError %v, want a failure", res.Content, res.IsError)
-			}
+			assert.True(t, res.IsError, "got %q with IsError %v, want a failure", res.Content, res.IsError)
+			assert.True(t, strings.HasPrefix(res.Content, profile.Failure), "got %q with IsError %v, want a failure", res.Content, res.IsError)
 			if waits := r.Approvals(t.Context()); len(waits) != 1 {
 				t.Errorf("got %d calls that wait, want 1", len(waits))
 			}

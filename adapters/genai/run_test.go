@@ -96,9 +96,8 @@ func TestMediaByModel(t *testing.T) {
 		assert.Equal(t, len(contents[0].Parts), 2, "%+v: responses", test)
 		for _, p := range contents[0].Parts {
 			text := p.FunctionResponse.Response["output"].(string)
-			if want := map[bool]int{false: 2}[test.behind]; len(p.FunctionResponse.Parts) != want || strings.Count(text, "attached]") != 2 {
-				t.Errorf("%+v: %d parts within %q", test, len(p.FunctionResponse.Parts), text)
-			}
+			assert.Equal(t, len(p.FunctionResponse.Parts), map[bool]int{false: 2}[test.behind])
+			assert.Equal(t, strings.Count(text, "attached]"), 2)
 		}
 		if test.behind && (len(contents[1].Parts) != 8 || contents[1].Parts[1].InlineData.MIMEType != "image/png" || contents[1].Parts[3].InlineData.MIMEType != "application/pdf") {
 			t.Errorf("%+v: behind are %d parts", test, len(contents[1].Parts))
@@ -240,9 +239,7 @@ func TestContent(t *testing.T) {
 		}
 		assert.Equal(t, string(p.ThoughtSignature), signature, "signature of part %d", i)
 		p.ThoughtSignature = nil
-		if !reflect.DeepEqual(p, holding[i]) {
-			t.Errorf("got part %+v, want %+v", p, holding[i])
-		}
+		assert.True(t, reflect.DeepEqual(p, holding[i]), "got part")
 	}
 	contents, err := turn(t, nil, picture(t)).Run(t.Context(), chunks...)
 	assert.False(t, err != nil || len(contents) != 1 || len(contents[0].Parts) != 1, "%v, %v", contents, err)
@@ -296,9 +293,8 @@ func TestEnded(t *testing.T) {
 		t.Fatalf("%v, %v", contents, err)
 	}
 	for i, p := range contents[0].Parts {
-		if p.FunctionResponse.ID != fmt.Sprint(i+1) || len(p.FunctionResponse.Response) != 1 {
-			t.Errorf("response %d is %+v", i, p.FunctionResponse)
-		}
+		assert.Equal(t, p.FunctionResponse.ID, fmt.Sprint(i+1), "response %d", i)
+		assert.Equal(t, len(p.FunctionResponse.Response), 1, "response %d", i)
 	}
 }
 
@@ -309,10 +305,8 @@ func TestResponseIsText(t *testing.T) {
 	tools := turn(t, nil, tool{"schema", anything, func(json.RawMessage) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: json.RawMessage(schema)}
 	}})
-	contents, err := tools.Run(t.Context(), answers(calls("schema", "1", nil)))
-	if err != nil || contents[0].Parts[0].FunctionResponse.Response["output"] != schema {
-		t.Errorf("%+v, %v", contents[0].Parts[0].FunctionResponse, err)
-	}
+	contents := assert.Value(tools.Run(t.Context(), answers(calls("schema", "1", nil))))(t)
+	assert.Equal(t, contents[0].Parts[0].FunctionResponse.Response["output"], schema)
 }
 
 // TestParams has what reaches the API of a schema, by the SDK's own way there.
@@ -326,9 +320,8 @@ func TestParams(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	first[0].FunctionDeclarations[0].Description = "changed"
-	if again[0].FunctionDeclarations[0].Description == "changed" || tools.Params()[0].FunctionDeclarations[0].Description == "changed" {
-		t.Error("who changes the params changes the turn")
-	}
+	assert.False(t, again[0].FunctionDeclarations[0].Description == "changed", "who changes the params changes the turn")
+	assert.False(t, tools.Params()[0].FunctionDeclarations[0].Description == "changed", "who changes the params changes the turn")
 	for _, f := range again[0].FunctionDeclarations {
 		data, err := json.Marshal(f)
 		assert.False(t, err != nil || f.Name == name || bytes.Contains(data, []byte("comment")), "%s, %v", data, err)
@@ -381,9 +374,7 @@ func TestChatStreamLosesSignatures(t *testing.T) {
 	}
 	results := assert.Value(tools.Run(t.Context(), chunks...))(t)
 	for _, err := range chat.SendStream(t.Context(), results[0].Parts...) {
-		if err == nil {
-			t.Fatal("the model takes it")
-		}
+		assert.Fails(t, err, "the model takes it")
 	}
 	if refused := model.Refused(); len(refused) != 1 {
 		t.Errorf("refused: %q", refused)

@@ -113,9 +113,7 @@ func TestResponsesGoOn(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	first.called = func() { cancel(gone) }
 	answered, err := w.turn(nil).Responses(ctx, resp)
-	if !errors.Is(err, gone) {
-		t.Fatalf("the error is %v", err)
-	}
+	assert.Is(t, err, gone, "the error")
 	if len(answered) != 2 || answered[0].ToolResponse.Name != "s__first" || answered[1].ToolResponse.Name != "s__ask_me" {
 		t.Fatalf("answered is %+v", answered)
 	}

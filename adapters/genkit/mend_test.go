@@ -32,9 +32,8 @@ func TestImageStays(t *testing.T) {
 		for i, p := range m.Content {
 			if p.IsMedia() {
 				media++
-				if i == 0 || !strings.HasPrefix(m.Content[i-1].Text, "[image image/png") {
-					t.Errorf("nothing says whose the image is: %s", spelled(m.Content))
-				}
+				assert.False(t, i == 0, "nothing says whose the image is: %s", spelled(m.Content))
+				assert.True(t, strings.HasPrefix(m.Content[i-1].Text, "[image image/png"), "nothing says whose the image is: %s", spelled(m.Content))
 			}
 			if p.IsToolResponse() {
 				if _, ok := p.ToolResponse.Output.(string); !ok {
@@ -74,9 +73,8 @@ func TestInterruptNames(t *testing.T) {
 		return "", ai.InterruptWith(tc, map[string]any{"tool": "own"})
 	})
 	resp = w.generate(w.turn(&belt.Options{Tools: []ai.ToolRef{own}}), asking("go"), calls("own"))
-	if len(resp.Interrupts()) != 1 || len(belt.Interrupts(resp)) != 0 {
-		t.Errorf("of %d interrupts %d are ours", len(resp.Interrupts()), len(belt.Interrupts(resp)))
-	}
+	assert.Equal(t, len(resp.Interrupts()), 1)
+	assert.Equal(t, len(belt.Interrupts(resp)), 0, "of the belt")
 }
 
 // The result of an approved call may be for the user, too.
@@ -94,10 +92,9 @@ func TestDirectAfterApproval(t *testing.T) {
 	}}})
 	resp := w.generate(turn, asking("go"), calls("ask_secret"))
 	assert.Value(w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil))(t)
-	parts, err := turn.Responses(t.Context(), resp)
-	if err != nil || !slices.Equal(seen, []string{"4711"}) || strings.Contains(fmt.Sprint(parts[0].ToolResponse.Output), "4711") {
-		t.Errorf("the user got %q, %v", seen, err)
-	}
+	parts := assert.Value(turn.Responses(t.Context(), resp))(t)
+	assert.List(t, seen, []string{"4711"}, "the user")
+	assert.Lacks(t, fmt.Sprint(parts[0].ToolResponse.Output), "4711")
 }
 
 // What is mended is not written into the history of the program.
@@ -106,12 +103,8 @@ func TestSignatureOfHistory(t *testing.T) {
 	said := ai.NewModelTextMessage("hm")
 	said.Content[0].Metadata = map[string]any{"signature": "c2lnbmVk"}
 	w.generate(w.turn(nil), []ai.GenerateOption{ai.WithMessages(ai.NewUserTextMessage("go"), said, ai.NewUserTextMessage("on"))})
-	if got := w.last().Messages[1].Content[0].Metadata["signature"]; fmt.Sprintf("%s", got) != "signed" {
-		t.Errorf("the model gets %v", got)
-	}
-	if got := said.Content[0].Metadata["signature"]; got != "c2lnbmVk" {
-		t.Errorf("the history has %v", got)
-	}
+	assert.Equal(t, fmt.Sprintf("%s", w.last().Messages[1].Content[0].Metadata["signature"]), "signed", "the model")
+	assert.Equal(t, said.Content[0].Metadata["signature"], "c2lnbmVk", "the history")
 }
 
 // Genkit has no search of a provider.
@@ -126,9 +119,7 @@ func TestProviderSearch(t *testing.T) {
 		turn := assert.Value(belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder, ProviderSearch: search}}))(t)
 		counts = append(counts, len(turn.Tools()))
 	}
-	if counts[0] != counts[1] {
-		t.Errorf("%d tools, and %d if the provider is to search", counts[0], counts[1])
-	}
+	assert.Equal(t, counts[0], counts[1])
 }
 
 // A call without input has no arguments.

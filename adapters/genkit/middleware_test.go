@@ -52,9 +52,7 @@ func TestOrder(t *testing.T) {
 	for _, d := range w.last().Tools {
 		told = append(told, d.Name)
 	}
-	if want := append(slices.Clone(names), "a_zebra", "another"); !slices.Equal(told, want) {
-		t.Errorf("the model was told of %q, not of %q", told, want)
-	}
+	assert.List(t, told, append(slices.Clone(names), "a_zebra", "another"), "the model was told of")
 }
 
 // TestUnlisted has the model call a tool that the program registered with Genkit and
@@ -76,9 +74,7 @@ func TestUnlisted(t *testing.T) {
 			t.Errorf("result %d is %q of %q", i, r.Output, r.Name)
 		}
 	}
-	if results[3].Output != "own" {
-		t.Errorf("the program's own tool says %v", results[3].Output)
-	}
+	assert.Equal(t, results[3].Output, "own", "the program's own tool says")
 	for _, d := range w.last().Tools {
 		assert.False(t, strings.HasPrefix(d.Name, "mcpbelt"), "the model is told of %s", d.Name)
 	}
@@ -155,18 +151,17 @@ func TestOptions(t *testing.T) {
 	}
 	w.generate(w.turn(opts), asking("go"), calls("s__picture", "s__broken", "secret"))
 	results, media := outputs(w.last())
-	if len(media) != 0 || !strings.Contains(fmt.Sprint(results[0].Output), "[image image/png") || results[1].Output != "The tool failed:\nthe disk is full" {
-		t.Errorf("the model got %+v, %q", results, media)
-	}
-	if !slices.Equal(seen, []string{"4711"}) || strings.Contains(fmt.Sprint(results[2].Output), "4711") || around != 2 {
-		t.Errorf("the user got %q, the model %v; the middleware ran %d times", seen, results[2].Output, around)
-	}
+	assert.Equal(t, len(media), 0, "the model")
+	assert.Contains(t, fmt.Sprint(results[0].Output), "[image image/png", "the model")
+	assert.Equal(t, results[1].Output, "The tool failed:\nthe disk is full", "the model")
+	assert.List(t, seen, []string{"4711"}, "the user")
+	assert.Lacks(t, fmt.Sprint(results[2].Output), "4711")
+	assert.Equal(t, around, 2)
 	for _, p := range []profile.Provider{profile.Anthropic, profile.Bedrock, profile.Ollama, profile.OpenAIStrict} {
 		w.generate(w.turn(&belt.Options{Provider: p}), asking("go"), calls("s__broken", "s__picture"))
 		results, media := outputs(w.last())
-		if results[0].Output != "The tool failed:\nthe disk is full" || len(media) != 1 {
-			t.Errorf("%s: the model got %q, %q", p, results[0].Output, media)
-		}
+		assert.Equal(t, results[0].Output, "The tool failed:\nthe disk is full", "%s: the model", p)
+		assert.Equal(t, len(media), 1, "%s: media", p)
 	}
 	if _, err := belt.Tools(t.Context(), w.registry, &belt.Options{Provider: "acme"}); err == nil || !strings.Contains(err.Error(), "unknown provider") {
 		t.Errorf("got %v, want that the provider is not known", err)
@@ -204,10 +199,8 @@ func TestPromptOptions(t *testing.T) {
 	w.tool("echo", &mcp.TextContent{Text: "echoed"})
 	prompt := genkit.DefinePrompt(w.genkit, "own", ai.WithPrompt("Say {{word}}"))
 	w.replies = []*ai.Message{calls("s__echo", "s__nowhere")}
-	resp, err := prompt.Execute(t.Context(), w.turn(nil).PromptOptions(ai.WithInput(map[string]any{"word": "yes"}))...)
-	if err != nil || resp.Text() != "done" {
-		t.Fatalf("%v, %v", resp, err)
-	}
+	resp := assert.Value(prompt.Execute(t.Context(), w.turn(nil).PromptOptions(ai.WithInput(map[string]any{"word": "yes"}))...))(t)
+	assert.Equal(t, resp.Text(), "done")
 	if results, _ := outputs(w.last()); len(results) != 2 || results[0].Output != "echoed" {
 		t.Errorf("the model got %+v", results)
 	}

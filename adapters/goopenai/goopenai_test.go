@@ -198,9 +198,9 @@ func TestMedia(t *testing.T) {
 		t.Fatalf("%+v", messages)
 	}
 	line, image := messages[1].MultiContent[0].Text, messages[1].MultiContent[1].ImageURL.URL
-	if line == "" || !strings.HasSuffix(messages[0].Content, "[binary application/pdf, 17 bytes]\n"+line) || !strings.HasPrefix(image, "data:image/gif;base64,R0lGODlh") {
-		t.Errorf("%q, %q, %.40s", messages[0].Content, line, image)
-	}
+	assert.False(t, line == "")
+	assert.True(t, strings.HasSuffix(messages[0].Content, "[binary application/pdf, 17 bytes]\n"+line))
+	assert.True(t, strings.HasPrefix(image, "data:image/gif;base64,R0lGODlh"))
 }
 
 // What a model wrote stands in the conversation from then on, and must not make the API

@@ -118,10 +118,8 @@ func FuzzInput(f *testing.F) {
 	turn := assert.Value(belt.Tools(f.Context(), r, nil))(f)
 	f.Fuzz(func(t *testing.T, input string) {
 		for _, tool := range turn.AgentTools() {
-			got, err := tool.Call(t.Context(), input)
-			if err != nil || got == "" {
-				t.Errorf("%s: %q, %v", tool.Name(), got, err)
-			}
+			got := assert.Value(tool.Call(t.Context(), input))(t)
+			assert.False(t, got == "")
 			if !strings.HasPrefix(got, "The tool failed:") && !json.Valid([]byte(got)) {
 				t.Errorf("%s got %q", tool.Name(), got)
 			}
@@ -141,9 +139,7 @@ func TestDescriptionOfAgentTool(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	assert.Equal(t, all["none"].Description(), "does none")
-	if got := all["bare"].Description(); !strings.HasPrefix(got, "The input is") {
-		t.Errorf("%q", got)
-	}
+	assert.True(t, strings.HasPrefix(all["bare"].Description(), "The input is"))
 }
 
 func scripted(t *testing.T, replies ...adaptertest.Reply) (llms.Model, *adaptertest.Model) {
@@ -164,10 +160,8 @@ func TestReAct(t *testing.T) {
 		adaptertest.Reply{Text: "Thought: I see\nAction: two\nAction Input: {\"city\": \"Bonn\", \"days\": 3}"},
 		adaptertest.Reply{Text: "Thought: done\nFinal Answer: it rains"})
 	executor := agents.NewExecutor(agents.NewOneShotAgent(llm, turn.AgentTools()))
-	got, err := chains.Run(t.Context(), executor, "What is the weather?")
-	if err != nil || got != "it rains" {
-		t.Fatalf("%q, %v; refused: %q", got, err, model.Refused())
-	}
+	got := assert.Value(chains.Run(t.Context(), executor, "What is the weather?"))(t)
+	assert.Equal(t, got, "it rains")
 	requests := model.Requests()
 	last := strings.Join(requests[len(requests)-1].Users, "\n")
 	for _, want := range []string{

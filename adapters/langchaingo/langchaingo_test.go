@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -221,10 +220,8 @@ func TestProviders(t *testing.T) {
 				return adaptertest.Reply{Calls: []adaptertest.Call{call("call_1", req.Tools[0].Name, args)}}
 			}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
 			c := &conversation{llm: llm, registry: r, opts: &belt.Options{Provider: test.provider}}
-			turn, err := c.Ask(t.Context(), "look")
-			if err != nil || turn.Text != "done" {
-				t.Fatalf("%+v, %v; the model refused: %q", turn, err, model.Refused())
-			}
+			turn := assert.Value(c.Ask(t.Context(), "look"))(t)
+			assert.Equal(t, turn.Text, "done")
 			assert.Equal(t, got, args+"<nil>", "the tool got")
 		})
 	}
@@ -259,9 +256,7 @@ func TestPiecesOfCalls(t *testing.T) {
 			got = append(got, c.ID+c.Name+string(c.Arguments))
 		}
 	}
-	if want := []string{"call_0lost", `1one{"city":"a"}`, "call_2lost", "2one{}", "3{}"}; !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
+	assert.List(t, got, []string{"call_0lost", `1one{"city":"a"}`, "call_2lost", "2one{}", "3{}"})
 }
 
 // A streaming model answers an agent in pieces.

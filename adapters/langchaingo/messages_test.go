@@ -115,9 +115,8 @@ func TestRunOfWhatWasCutOff(t *testing.T) {
 			}
 			first, last := messages[1].Parts[0].(llms.ToolCallResponse).Content, messages[2].Parts[0].(llms.ToolCallResponse).Content
 			want := ran || reason == "stop" && args == ""
-			if strings.HasPrefix(first, "The tool failed:") || strings.HasPrefix(last, "The tool failed:") == want {
-				t.Errorf("%s, %q: %q, %q", reason, args, first, last)
-			}
+			assert.False(t, strings.HasPrefix(first, "The tool failed:"), "%s, %q: %q, %q", reason, args, first, last)
+			assert.False(t, strings.HasPrefix(last, "The tool failed:") == want, "%s, %q: %q, %q", reason, args, first, last)
 		}
 	}
 }
@@ -208,9 +207,8 @@ func TestMedia(t *testing.T) {
 				text = r.Content
 			}
 		}
-		if text != c.text || roles(messages[len(messages)-1:]) != c.last {
-			t.Errorf("%s: %q, %s; want %q, %s", c.provider, text, roles(messages), c.text, c.last)
-		}
+		assert.Equal(t, text, c.text)
+		assert.Equal(t, roles(messages[len(messages)-1:]), c.last, "%s: %q, %s; want %q", c.provider, text, roles(messages), c.text)
 	}
 }
 

@@ -119,14 +119,10 @@ func TestExact(t *testing.T) {
 		"m":{"anyOf":[{"type":"array","items":` + items + `},{"type":"string"}]},
 		"o":{"type":"object","properties":{"y":{"type":"number","enum":[3.00]},"b":{"type":"array","items":` + items + `}}}}}`, nil})
 	tools.Params()[0].Function.Name = "changed"
-	data, err := json.Marshal(tools.Params())
-	if err != nil || strings.Contains(string(data), "changed") {
-		t.Fatalf("%s, %v", data, err)
-	}
+	data := assert.Value(json.Marshal(tools.Params()))(t)
+	assert.Lacks(t, string(data), "changed")
 	for what, want := range map[string]int{items: 3, `"enum":[2.0,1e2]`: 1, `"enum":[3.00]`: 1, `"properties":{"z":{"type":"array"`: 1, `"anyOf"`: 1} {
-		if got := strings.Count(string(data), what); got != want {
-			t.Errorf("%s is there %d times, not %d: %s", what, got, want, data)
-		}
+		assert.Equal(t, strings.Count(string(data), what), want, "%s is there", what)
 	}
 }
 
@@ -234,9 +230,7 @@ func TestNoSearch(t *testing.T) {
 	opts := &belt.Options{Turn: profile.TurnOptions{
 		ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTools: 1}, Options: profile.Options{Deferred: all},
 	}}
-	if tools := turn(t, opts, picture(t), tool{"bare", "does nothing", anything, nil}); tools.Set().Searching() {
-		t.Error("the API is to search")
-	}
+	assert.False(t, turn(t, opts, picture(t), tool{"bare", "does nothing", anything, nil}).Set().Searching(), "the API is to search")
 }
 
 // TestTogether has many use a turn at the same time.

@@ -91,16 +91,12 @@ func TestParamsByteByByte(t *testing.T) {
 	body := sent(t, func(c openai.Client) {
 		_, _ = c.Responses.New(t.Context(), responses.ResponseNewParams{Model: "m", Tools: turn.Params()})
 	})
-	if want := string(turn.Set().Tools()[0].Declaration()); !strings.Contains(escaped(body), escaped(want)) {
-		t.Errorf("sent\n%s\nwithout\n%s", body, want)
-	}
+	assert.Contains(t, escaped(body), escaped(string(turn.Set().Tools()[0].Declaration())), "sent\n%s\nwithout", body)
 	chat := chatTools(t, nil, tool("find", schema, says("")))
 	body = sent(t, func(c openai.Client) {
 		_, _ = c.Chat.Completions.New(t.Context(), openai.ChatCompletionNewParams{Model: "m", Tools: chat.Params()})
 	})
-	if want := string(chat.Set().Tools()[0].ChatDeclaration()); !strings.Contains(escaped(body), escaped(want)) {
-		t.Errorf("sent\n%s\nwithout\n%s", body, want)
-	}
+	assert.Contains(t, escaped(body), escaped(string(chat.Set().Tools()[0].ChatDeclaration())), "sent\n%s\nwithout", body)
 }
 
 // escaped writes what encoding/json may escape in one way.
@@ -145,9 +141,9 @@ func TestParamsOfOpenAI(t *testing.T) {
 		{Options: profile.Options{AllowedCallers: opts.Turn.AllowedCallers}},
 	} {
 		chat := chatTools(t, &belt.Options{Turn: turn}, tool("a", schema, says("")), b)
-		if chat.Set().Searching() || chat.Set().Programs() || len(chat.Params()) != 2 {
-			t.Errorf("Chat Completions searches: %v, has programs: %v, and %d tools", chat.Set().Searching(), chat.Set().Programs(), len(chat.Params()))
-		}
+		assert.False(t, chat.Set().Searching(), "Chat Completions searches: %v, has programs: %v, and %d tools", chat.Set().Searching(), chat.Set().Programs(), len(chat.Params()))
+		assert.False(t, chat.Set().Programs(), "Chat Completions searches: %v, has programs: %v, and %d tools", chat.Set().Searching(), chat.Set().Programs(), len(chat.Params()))
+		assert.Equal(t, len(chat.Params()), 2, "Chat Completions searches: %v, has programs: %v, and", chat.Set().Searching(), chat.Set().Programs())
 	}
 	got = marshaled(t, chatTools(t, opts, tool("a", schema, says("")), b).Params())
 	if strings.Contains(got, "defer") || strings.Contains(got, "search") || strings.Contains(got, "program") || strings.Count(got, `"function":`) != 2 {
@@ -169,10 +165,8 @@ func TestStrict(t *testing.T) {
 		},
 		func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
 	c := &conversation{client: client(model.URL), registry: filled(t, label), opts: &belt.Options{Strict: true}}
-	turn, err := c.Ask(t.Context(), "label it")
-	if err != nil || turn.Text != "done" {
-		t.Fatalf("%+v, %v, refused: %q", turn, err, model.Refused())
-	}
+	turn := assert.Value(c.Ask(t.Context(), "label it"))(t)
+	assert.Equal(t, turn.Text, "done")
 	assert.Equal(t, <-args, `{"id":7,"labels":["a"]}`, "the tool")
 	assert.Contains(t, marshaled(t, c.tools.Params()), `"strict":true`, "sent")
 }

@@ -157,10 +157,9 @@ func TestCutOff(t *testing.T) {
 	}{{"tool_calls", ``, 2}, {"length", ``, 1}, {"length", `{"a":`, 1}, {"content_filter", ``, 1}, {"length", `{}`, 2},
 		{"", ``, 1}, {"", `{}`, 2}, {"stop", ``, 2}} { // a stream that broke off has no reason
 		f, ran := wipe(t)
-		results, err := chatTools(t, nil, f).Run(t.Context(), choice(t, test.reason, chatCall("1", "wipe", ""), chatCall("2", "wipe", test.args)))
-		if err != nil || len(results) != 2 || len(ran) != test.runs {
-			t.Errorf("%s, %q: %s, %v, ran %d times", test.reason, test.args, marshaled(t, results), err, len(ran))
-		}
+		results := assert.Value(chatTools(t, nil, f).Run(t.Context(), choice(t, test.reason, chatCall("1", "wipe", ""), chatCall("2", "wipe", test.args))))(t)
+		assert.Equal(t, len(results), 2)
+		assert.Equal(t, len(ran), test.runs)
 	}
 }
 
@@ -233,9 +232,7 @@ func TestCallers(t *testing.T) {
 		`{"output":"The tool failed:\nthe disk is full","call_id":"4",` + program + `,"type":"function_call_output"}`,
 		`{"output":"no schema","call_id":"5",` + program + `,"type":"function_call_output"}`,
 	} {
-		if got := marshaled(t, results[i]); got != want {
-			t.Errorf("result %d is\n%s\nnot\n%s", i, got, want)
-		}
+		assert.Equal(t, marshaled(t, results[i]), want, "result %d is", i)
 	}
 }
 
@@ -321,9 +318,7 @@ func TestInput(t *testing.T) {
 	}
 	items := belt.Input(response(t, as...))
 	for i, want := range as {
-		if got := marshaled(t, items[i]); escaped(got) != escaped(want) {
-			t.Errorf("item %d is\n%s\nnot\n%s", i, got, want)
-		}
+		assert.Equal(t, escaped(marshaled(t, items[i])), escaped(want), "item %d is", i)
 	}
 	items = belt.Input(response(t, `{"type":"tool_search_output","id":"tso_1","call_id":null,"created_by":"x","tools":[]}`))
 	assert.Equal(t, marshaled(t, items), `[{"id":"tso_1","tools":[],"type":"tool_search_output"}]`)
@@ -336,9 +331,7 @@ func TestInput(t *testing.T) {
 	}
 	for args, want := range map[string]string{`""`: `"{}"`, `"{\"q\":"`: `"{}"`, `"[1]"`: `"{}"`, `{"q": 1}`: `"{\"q\": 1}"`} {
 		got := marshaled(t, belt.Input(response(t, `{"type":"function_call","id":"fc_1","call_id":"1","name":"find","arguments":`+args+`}`)))
-		if escaped(got) != `[{"arguments":`+want+`,"call_id":"1","id":"fc_1","name":"find","type":"function_call"}]` {
-			t.Errorf("of the arguments %s: %s", args, got)
-		}
+		assert.Equal(t, escaped(got), `[{"arguments":`+want+`,"call_id":"1","id":"fc_1","name":"find","type":"function_call"}]`, "of the arguments %s: %s", args, got)
 	}
 	assert.True(t, belt.Input(nil) == nil, "nothing says something")
 }

@@ -45,9 +45,8 @@ func TestTraceJoins(t *testing.T) {
 				assert.Value(c.CallTool(ctx, "echo", json.RawMessage(`{"a":1}`), nil))(t)
 				root.End()
 				ours := l.one(t, "tools/call echo", "client")
-				if ours.Parent.SpanID() != root.SpanContext().SpanID() || ours.SpanContext.TraceID() != root.SpanContext().TraceID() {
-					t.Error("the client's span is no child of the caller's")
-				}
+				assert.Equal(t, ours.Parent.SpanID(), root.SpanContext().SpanID(), "the client's span is no child of the caller's")
+				assert.Equal(t, ours.SpanContext.TraceID(), root.SpanContext().TraceID(), "the client's span is no child of the caller's")
 				assert.Equal(t, ours.Status.Code, codes.Unset)
 				id := value(ours, "jsonrpc.request.id")
 				assert.False(t, id == "", "the client's span has no id")
@@ -219,9 +218,9 @@ func TestRetry(t *testing.T) {
 	if len(span.Events) != 1 || span.Events[0].Name != "mcpbelt.retry" || says(span.Events[0].Attributes) != "error.type=_OTHER" || span.Status.Code != codes.Unset {
 		t.Errorf("events %v, status %v", span.Events, span.Status)
 	}
-	if value(span, "mcpbelt.request.attempts") != "2" || value(span, "gen_ai.prompt.name") != "greet" || value(span, "gen_ai.operation.name") != "" {
-		t.Error(says(span.Attributes))
-	}
+	assert.Equal(t, value(span, "mcpbelt.request.attempts"), "2")
+	assert.Equal(t, value(span, "gen_ai.prompt.name"), "greet")
+	assert.Equal(t, value(span, "gen_ai.operation.name"), "")
 	_ = c.Close()
 	got := l.series(t, "mcp.client.session.duration")
 	assert.False(t, len(got) != 2 || !strings.Contains(strings.Join(got, "\n"), "error.type=_OTHER"), "sessions %q", got)
@@ -300,9 +299,8 @@ func TestNoSecrets(t *testing.T) {
 				shown := "sekret"
 				if open {
 					shown = "sekret-in"
-					if !strings.Contains(all, "sekret-argument") || strings.Count(all, "gen_ai.tool.call.result=") < 1 {
-						t.Error("what was asked for is not told")
-					}
+					assert.Contains(t, all, "sekret-argument", "what was asked for is not told")
+					assert.False(t, strings.Count(all, "gen_ai.tool.call.result=") < 1, "what was asked for is not told")
 					assert.False(t, (version == mcp.Revision20251125) != strings.Contains(all, "mcp.session.id="), "session id")
 				} else if strings.Contains(all, "mcp.session.id") {
 					t.Error("the session's id is told")

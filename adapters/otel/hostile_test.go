@@ -41,9 +41,7 @@ func TestCodesOfServer(t *testing.T) {
 			calls++
 		}
 	}
-	if calls != 2 {
-		t.Errorf("%d series for calls, want 2: %q", calls, l.series(t, "mcp.client.operation.duration"))
-	}
+	assert.Equal(t, calls, 2)
 	all := l.everything(t)
 	for _, want := range []string{"error.type=1001", "rpc.response.status_code=1001", "error.type=-32602", "error.type=_OTHER"} {
 		assert.True(t, strings.Contains(all, want), "%s is not told", want)
@@ -74,9 +72,8 @@ func TestTraceOfStranger(t *testing.T) {
 	assert.Value(c.CallTool(ctx, "asks", nil, nil))(t)
 	root.End()
 	asked := l.one(t, "elicitation/create", "server")
-	if got := asked.SpanContext.TraceID().String(); got != "0af7651916cd43dd8448eb211c80319c" || !asked.Parent.IsRemote() {
-		t.Errorf("trace %s, parent %v", got, asked.Parent)
-	}
+	assert.Equal(t, asked.SpanContext.TraceID().String(), "0af7651916cd43dd8448eb211c80319c", "trace")
+	assert.True(t, asked.Parent.IsRemote(), "trace")
 	assert.False(t, len(asked.Links) != 1 || !asked.Links[0].SpanContext.Equal(root.SpanContext()), "links %v", asked.Links)
 }
 
@@ -159,9 +156,7 @@ func TestServerThatIsAway(t *testing.T) {
 			l := newLab(t, belt.Options{})
 			client := mcp.NewClient("s", away, &mcp.ClientOptions{Tracer: l})
 			var unavailable *mcp.UnavailableError
-			if err := client.Ping(t.Context()); !errors.As(err, &unavailable) {
-				t.Errorf("the error is %v", err)
-			}
+			assert.True(t, errors.As(client.Ping(t.Context()), &unavailable), "the error")
 			if err := client.Close(); err != nil {
 				t.Error(err)
 			}
@@ -176,9 +171,7 @@ func TestServerThatIsAway(t *testing.T) {
 			if s := found[0]; value(s, "network.transport") != transport || value(s, "server.address") != address {
 				t.Errorf("it says %s", says(s.Attributes))
 			}
-			if all := l.everything(t); strings.Contains(all, "hunter2") {
-				t.Error("a secret is told")
-			}
+			assert.Lacks(t, l.everything(t), "hunter2", "a secret is told")
 		})
 	}
 }

@@ -67,9 +67,8 @@ func TestToolOfServer(t *testing.T) {
 	executed, sent := b.one(t, "execute_tool notes__echo", "internal"), b.one(t, "tools/call echo", "client")
 	assert.Equal(t, sent.Parent.SpanID(), executed.SpanContext.SpanID(), "the parent of the request")
 	assert.Equal(t, says(executed.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=notes__echo gen_ai.tool.type=extension mcpbelt.server.name=notes")
-	if value(sent, "gen_ai.operation.name") != "" || value(sent, "gen_ai.tool.name") != "echo" {
-		t.Errorf("the request says it is an execution of its own: %s", says(sent.Attributes))
-	}
+	assert.Equal(t, value(sent, "gen_ai.operation.name"), "", "the request says it is an execution of its own: %s", says(sent.Attributes))
+	assert.Equal(t, value(sent, "gen_ai.tool.name"), "echo", "the request says it is an execution of its own: %s", says(sent.Attributes))
 	// A tool that calls another one is not that.
 	b.spans.Reset()
 	assert.Value(b.registry.Call(t.Context(), "relays", nil))(t)
@@ -89,9 +88,7 @@ func TestNativeTool(t *testing.T) {
 		assert.True(t, b.of("inside")[0].Parent.SpanID() == span.SpanContext.SpanID(), "what the tool does is not below it")
 	}
 	_, _ = b.registry.Call(t.Context(), "panics", nil)
-	if span := b.one(t, "execute_tool panics", "internal"); value(span, "error.type") != "panic" {
-		t.Errorf("%s", says(span.Attributes))
-	}
+	assert.Equal(t, value(b.one(t, "execute_tool panics", "internal"), "error.type"), "panic")
 	got := b.series(t, "gen_ai.execute_tool.duration")
 	want := []string{
 		"1 error.type=panic gen_ai.operation.name=execute_tool gen_ai.tool.name=panics gen_ai.tool.type=function",
@@ -145,17 +142,13 @@ func TestCallsNotMade(t *testing.T) {
 	} {
 		b.spans.Reset()
 		_, err := b.registry.Call(ctx, test.name, json.RawMessage(test.args))
-		if err == nil {
-			t.Fatalf("%s was called", test.name)
-		}
+		assert.Fails(t, err, "%s was called", test.name)
 		span := b.one(t, test.span, "internal")
-		if value(span, "error.type") != test.kind || (span.Status.Code == codes.Error) != (test.kind != "") {
-			t.Errorf("%s: %s, %v", test.name, says(span.Attributes), span.Status)
-		}
+		assert.Equal(t, value(span, "error.type"), test.kind, "%s: %s, %v", test.name, says(span.Attributes), span.Status)
+		assert.Equal(t, (span.Status.Code == codes.Error), (test.kind != ""), "%s: %s, %v", test.name, says(span.Attributes), span.Status)
 		assert.False(t, (value(span, "mcpbelt.tool.approval") == "required") != (test.kind == ""), "%s: %s", test.name, says(span.Attributes))
-		if span.Parent.SpanID() != root.SpanContext().SpanID() || span.EndTime.Before(span.StartTime) {
-			t.Errorf("%s: parent %v, %v to %v", test.name, span.Parent, span.StartTime, span.EndTime)
-		}
+		assert.Equal(t, span.Parent.SpanID(), root.SpanContext().SpanID(), "%s: parent %v, %v to %v", test.name, span.Parent, span.StartTime, span.EndTime)
+		assert.False(t, span.EndTime.Before(span.StartTime), "%s: parent %v, %v to %v", test.name, span.Parent, span.StartTime, span.EndTime)
 		assert.True(t, len(b.spans.GetSpans()) == 1, "%s: %v", test.name, b.names())
 		if all := b.everything(t); strings.Contains(all, "sekret") || strings.Contains(all, "ghp_") {
 			t.Errorf("%s: a secret is told", test.name)
@@ -285,9 +278,7 @@ func TestRefusedAndBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	assert.OK(t, b.registry.Deny(t.Context(), waits.Request.ID, "no"))
-	if got := b.names(); len(got) != 1 {
-		t.Errorf("spans %q", got)
-	}
+	assert.Equal(t, len(b.names()), 1, "spans")
 	r := registry.New(nil)
 	defer b.Registry(r)()
 	r.Use(func(registry.Handler) registry.Handler {
@@ -302,14 +293,10 @@ func TestRefusedAndBroken(t *testing.T) {
 		assert.OK(t, r.Add(registry.MustFunc(name, "Breaks", func(context.Context, struct{}) (string, error) { return "", nil })))
 	}
 	_, _ = r.Call(t.Context(), "late", nil)
-	if s := b.one(t, "execute_tool late", "internal"); value(s, "error.type") != "timeout" {
-		t.Error(says(s.Attributes))
-	}
+	assert.Equal(t, value(b.one(t, "execute_tool late", "internal"), "error.type"), "timeout")
 	func() {
 		defer func() { _ = recover() }()
 		_, _ = r.Call(t.Context(), "broken", nil)
 	}()
-	if s := b.one(t, "execute_tool broken", "internal"); value(s, "error.type") != "panic" {
-		t.Error(says(s.Attributes))
-	}
+	assert.Equal(t, value(b.one(t, "execute_tool broken", "internal"), "error.type"), "panic")
 }

@@ -29,10 +29,9 @@ const (
 
 // An app is a client of a server, with nothing but net/http.
 type app struct {
-	t        *testing.T
-	server   *authtest.Server
-	id       string
-	resource string
+	t *testing.T
+	server *authtest.Server
+	id, resource string
 }
 
 // echo tells what a handler is told.

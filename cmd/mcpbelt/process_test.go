@@ -22,10 +22,9 @@ import (
 
 // A world is a folder in which tests run mcpbelt as processes of their own.
 type world struct {
-	t       testing.TB
-	program string
-	dir     string
-	env     []string
+	t testing.TB
+	program, dir string
+	env []string
 }
 
 // newWorld returns a world with the servers of a config file of the user. SERVER in it

@@ -153,9 +153,8 @@ func TestSeedErrors(t *testing.T) {
 	} {
 		got := s.do("owner", c.method, c.path, c.body, nil)
 		var e struct {
-			Code  int
-			Msg   string
-			Error string
+			Code int
+			Msg, Error string
 		}
 		assert.Equal(t, json.Unmarshal([]byte(got.body), &e), nil, "%s %s %s: %s", c.method, c.path, c.body, got.body)
 		assert.Equal(t, got.status, c.status, "%s %s %s", c.method, c.path, c.body)

@@ -109,8 +109,7 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		entry *config.Server
-		hints string
-		text  string
+		hints, text string
 	}{
 		"no such name":        {remote(t, "http://no-such-host.invalid/mcp", "http"), "dns", "no-such-host.invalid"},
 		"nobody listens":      {remote(t, gone, "http"), "connection_refused", "Start the server"},
@@ -162,10 +161,9 @@ func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
 // A certificate of another time or name is told from one of an unknown authority.
 func TestTestOfBadCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
-		host  string
-		ends  time.Time
-		hints string
-		text  string
+		host string
+		ends time.Time
+		hints, text string
 	}{
 		"expired":    {"127.0.0.1", time.Now().Add(-time.Hour), "tls", "clock"},
 		"wrong name": {"mcp.example", time.Now().Add(time.Hour), "tls", "another name"},

@@ -385,7 +385,7 @@ func TestApprovalPageOfAnother(t *testing.T) {
 		assert.Equal(t, p.status, http.StatusForbidden, "user %q", user)
 		assert.Lacks(t, p.body, "text", "user %q", user)
 	}
-	assert.Fails(t, errOf(awaitCall(t, d.newUser(t, "/mcp", "eve", mcp.Revision20260728, nil), id)), "await_call of another")
+	assert.Fails(t, assert.Err(awaitCall(t, d.newUser(t, "/mcp", "eve", mcp.Revision20260728, nil), id)), "await_call of another")
 	assert.Contains(t, logged.String(), "refused to open a page", "the log")
 	assert.Lacks(t, logged.String(), id, "the log")
 	assert.Equal(t, len(d.host.Registry().Approvals(ctx)), 1, "calls that wait")
@@ -416,7 +416,7 @@ func TestApprovalAfterGrantShrinks(t *testing.T) {
 	id, _ := waiting(t, d.delete(t, c, "x"))
 	assert.Value(d.host.Registry().Approve(hosttest.Watchdog(t), id, nil))(t)
 	g.set("all", &access.Grant{Servers: []string{"one"}})
-	assert.Fails(t, errOf(awaitCall(t, c, id)), "after the grant shrank")
+	assert.Fails(t, assert.Err(awaitCall(t, c, id)), "after the grant shrank")
 	g.set("all", nil)
 	assert.Equal(t, assert.Value(awaitCall(t, c, id))(t).Text(), "deleted x", "with the old grant")
 }
@@ -475,7 +475,7 @@ func TestApprovalUnderRepeatedCalls(t *testing.T) {
 		var all sync.WaitGroup
 		for range 32 {
 			all.Go(func() {
-				assert.Equal(t, errOf(c.CallTool(ctx, "files__delete", json.RawMessage(fmt.Sprintf(`{"text":%q}`, revision)), nil)), nil)
+				assert.Equal(t, assert.Err(c.CallTool(ctx, "files__delete", json.RawMessage(fmt.Sprintf(`{"text":%q}`, revision)), nil)), nil)
 			})
 		}
 		all.Go(func() { assert.Equal(t, newBrowser(t, "ada").decide(ctx, page, "approve", ""), nil) })

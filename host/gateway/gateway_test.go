@@ -289,5 +289,5 @@ func FuzzPost(f *testing.F) {
 func TestGatewayOfAClosedHost(t *testing.T) {
 	h := host.New(&host.Options{StateDir: host.NoState})
 	assert.OK(t, h.Close())
-	assert.Is(t, errOf(gateway.New(h, &gateway.Options{Anonymous: true})), host.ErrClosed)
+	assert.Is(t, assert.Err(gateway.New(h, &gateway.Options{Anonymous: true})), host.ErrClosed)
 }

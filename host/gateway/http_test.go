@@ -37,10 +37,8 @@ func TestHostileBodies(t *testing.T) {
 	long := strings.Repeat("a", 2000)
 	ping := callOf(1, "ping", "{}")
 	for name, c := range map[string]struct {
-		body    string
-		session string
-		status  int
-		code    int
+		body, session string
+		status, code int
 	}{
 		"empty":                    {"", id, 400, -32700},
 		"garbage":                  {"\x00\xff{", id, 400, -32700},
@@ -269,7 +267,7 @@ func TestHostsAndOrigins(t *testing.T) {
 func TestAnonymous(t *testing.T) {
 	h := host.New(&host.Options{StateDir: host.NoState})
 	defer h.Close()
-	assert.Fails(t, errOf(gateway.New(h, &gateway.Options{Anonymous: true, Authenticate: userOfField})), "with both")
+	assert.Fails(t, assert.Err(gateway.New(h, &gateway.Options{Anonymous: true, Authenticate: userOfField})), "with both")
 	for _, c := range []struct {
 		anonymous bool
 		local     net.Addr
@@ -319,9 +317,8 @@ func TestRefusals(t *testing.T) {
 	})
 	metadata := `Bearer resource_metadata="` + s.url + access.MetadataPath + `/p/x/mcp/"`
 	for token, want := range map[string]struct {
-		status    int
-		challenge string
-		reason    string
+		status int
+		challenge, reason string
 	}{
 		"":               {401, metadata, "no credential"},
 		"Bearer expired": {401, metadata + `, error="invalid_token"`, "https://as.example: the token has expired"},

@@ -245,9 +245,6 @@ func (c *client) do(t testing.TB, method, params string) rpc {
 	return c.site.do(t, c.query(method, params)).message(t)
 }
 
-// errOf returns the error of a call alone.
-func errOf[T any](_ T, err error) error { return err }
-
 // want sends a request, and compares the code of its error, which is 0 if there is none.
 func (c *client) want(t testing.TB, code int, method, params string, what ...any) rpc {
 	t.Helper()

@@ -274,7 +274,7 @@ func TestServersNeverStart(t *testing.T) {
 	again := assert.Value(host.Open(hosttest.Watchdog(t), path, hosttest.Patient(&host.Options{StateDir: filepath.Join(dir, "state")})))(t)
 	assert.Equal(t, len(again.PendingLaunches()), len(pending), "launches that wait after a restart")
 	assert.OK(t, again.Close())
-	assert.Is(t, errOf(os.Stat(ran)), os.ErrNotExist, "the trace of a canary")
+	assert.Is(t, assert.Err(os.Stat(ran)), os.ErrNotExist, "the trace of a canary")
 	i := slices.IndexFunc(pending, func(l *consent.Launch) bool { return l.Server == "own" })
 	if i < 0 {
 		t.Fatal("got no launch of the user's server that waits, want one")

@@ -168,7 +168,7 @@ func TestModeIsSaid(t *testing.T) {
 	}
 	h := hosttest.Open(t, hosttest.Write(t), &host.Options{StateDir: host.NoState})
 	for _, mode := range []string{"code", "x"} {
-		assert.Fails(t, errOf(gateway.New(h, &gateway.Options{Mode: mode})), "the mode %s", mode)
+		assert.Fails(t, assert.Err(gateway.New(h, &gateway.Options{Mode: mode})), "the mode %s", mode)
 	}
 	stdio := s.stdio(t, "/mcp/direct")
 	stdio.begin(t)

@@ -35,6 +35,9 @@ func Value[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
+// Err returns the error of a call, without its other result.
+func Err[T any](_ T, err error) error { return err }
+
 // Equal reports an error if got and want differ.
 func Equal[T comparable](t testing.TB, got, want T, what ...any) {
 	if got == want {

@@ -57,11 +57,10 @@ func loadTable(t *testing.T) *table {
 
 // A row of the report that ends the run.
 type row struct {
-	name         string
-	passed, want int
-	total        int
-	took         time.Duration
-	verdict      string
+	name string
+	passed, want, total int
+	took time.Duration
+	verdict string
 }
 
 func TestScenarios(t *testing.T) {

@@ -34,9 +34,6 @@ func set(text string) func(string) (string, bool, error) {
 	return func(string) (string, bool, error) { return text, true, nil }
 }
 
-// errorOf returns the error of a call.
-func errorOf[T any](_ T, err error) error { return err }
-
 // Many add a byte each, and none is lost.
 func TestChangesAtOnce(t *testing.T) {
 	const writers, each = 4, 10
@@ -86,7 +83,7 @@ func (u unlocked) Save(ctx context.Context, name string, data []byte, old storag
 func TestNoKeeper(t *testing.T) {
 	for _, k := range []Keeper{nil, (*unlocked)(nil)} {
 		v := newValue(k)
-		assert.Is(t, errorOf(v.Load(t.Context())), errNoKeeper)
+		assert.Is(t, assert.Err(v.Load(t.Context())), errNoKeeper)
 		assert.Is(t, v.Change(t.Context(), set("one")), errNoKeeper)
 	}
 }
@@ -116,7 +113,7 @@ func TestUnsound(t *testing.T) {
 	store := storage.NewMemory()
 	assert.Value(store.Save(t.Context(), "a", []byte("?"), ""))(t)
 	v := newValue(store)
-	assert.Is(t, errorOf(v.Load(t.Context())), errUnsound)
+	assert.Is(t, assert.Err(v.Load(t.Context())), errUnsound)
 	assert.Is(t, v.Change(t.Context(), set("one")), errUnsound)
 	assert.Equal(t, string(assert.Value(store.Load(t.Context(), "a", ""))(t).Data), "?")
 }

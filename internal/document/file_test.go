@@ -38,7 +38,7 @@ func TestKeepers(t *testing.T) {
 				}
 			}
 			for _, known := range []storage.Revision{"", "gone"} {
-				assert.Is(t, errorOf(keeper.Load(t.Context(), "a", known)), storage.ErrNotFound)
+				assert.Is(t, assert.Err(keeper.Load(t.Context(), "a", known)), storage.ErrNotFound)
 			}
 			_, err := save("none", "unknown")
 			assert.Is(t, err, storage.ErrConflict)
@@ -48,15 +48,15 @@ func TestKeepers(t *testing.T) {
 			two := assert.Value(save("two", one))(t)
 			assert.False(t, two == one, "two revisions are the same")
 			for _, old := range []storage.Revision{"", one, "other"} {
-				assert.Is(t, errorOf(save("three", old)), storage.ErrConflict, "a save over %q", old)
+				assert.Is(t, assert.Err(save("three", old)), storage.ErrConflict, "a save over %q", old)
 			}
 			load(one, "two", two)
 			again := assert.Value(save("one", two))(t)
 			load(two, "one", again)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			assert.Is(t, errorOf(keeper.Load(ctx, "a", "")), context.Canceled)
-			assert.Is(t, errorOf(keeper.(storage.Locker).Lock(ctx, "a")), context.Canceled)
+			assert.Is(t, assert.Err(keeper.Load(ctx, "a", "")), context.Canceled)
+			assert.Is(t, assert.Err(keeper.(storage.Locker).Lock(ctx, "a")), context.Canceled)
 		})
 	}
 }
@@ -109,8 +109,8 @@ func TestLockHeld(t *testing.T) {
 	resolved := assert.Value(atomicfile.Resolve(f.Path))(t)
 	unlock := assert.Value(atomicfile.Lock(t.Context(), resolved))(t)
 	defer unlock()
-	assert.Is(t, errorOf(f.Lock(t.Context(), "")), ErrLocked)
-	assert.Is(t, errorOf(f.Load(t.Context(), "", "")), storage.ErrNotFound)
+	assert.Is(t, assert.Err(f.Lock(t.Context(), "")), ErrLocked)
+	assert.Is(t, assert.Err(f.Load(t.Context(), "", "")), storage.ErrNotFound)
 }
 
 // TestFileKnowsWhatItSaved saves without reading back, and sees at once what others write
@@ -131,7 +131,7 @@ func TestFileKnowsWhatItSaved(t *testing.T) {
 		r, err := f.Load(t.Context(), "", at)
 		assert.OK(t, err)
 		assert.Equal(t, string(r.Data), "abc")
-		assert.Is(t, errorOf(f.Save(t.Context(), "", []byte("xyz"), at)), storage.ErrConflict)
+		assert.Is(t, assert.Err(f.Save(t.Context(), "", []byte("xyz"), at)), storage.ErrConflict)
 		at = r.Revision
 	}
 }

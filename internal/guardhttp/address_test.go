@@ -80,9 +80,8 @@ func TestTrust(t *testing.T) {
 	all := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	for _, test := range []struct {
 		name string
-		o    Options
-		yes  []string
-		no   []string
+		o Options
+		yes, no []string
 	}{
 		{"nothing", Options{},
 			[]string{"https://a.example"},

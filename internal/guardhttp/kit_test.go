@@ -28,8 +28,7 @@ func errOf[V any](_ V, err error) error { return err }
 
 // A canary is a server on this machine that must not be spoken to.
 type canary struct {
-	url  string
-	port string
+	url, port string
 	hits atomic.Int32
 }
 

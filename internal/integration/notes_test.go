@@ -150,9 +150,7 @@ func (n *notes) tokens() int {
 
 // A provider is npm's oidc-provider: an authorization server that has nothing to
 // do with this module.
-type provider struct {
-	issuer string
-}
+type provider struct{ issuer string }
 
 // provide starts a provider that issues tokens for a resource. It ends with the
 // test.

@@ -22,9 +22,6 @@ func ended() context.Context {
 	return ctx
 }
 
-// errorOf returns the error of a call.
-func errorOf[T any](_ T, err error) error { return err }
-
 func TestRead(t *testing.T) {
 	r := lines.New(strings.NewReader("one\r\n\n" + strings.Repeat("x", lines.Max+1) + "\nlast"))
 	for _, want := range []struct {
@@ -47,15 +44,15 @@ func TestStop(t *testing.T) {
 	defer keys.Close()
 	r := lines.New(in)
 	for range 3 {
-		assert.Is(t, errorOf(r.Read(ended(), nil)), context.Canceled)
+		assert.Is(t, assert.Err(r.Read(ended(), nil)), context.Canceled)
 		r.Stop()
 		r.Stop()
 		assert.Value(keys.WriteString("a\n"))(t)
 		assert.Equal(t, assert.Value(r.Read(t.Context(), nil))(t), "a")
 	}
-	assert.Is(t, errorOf(r.Read(ended(), nil)), context.Canceled)
+	assert.Is(t, assert.Err(r.Read(ended(), nil)), context.Canceled)
 	r.Close()
-	assert.Is(t, errorOf(r.Read(t.Context(), nil)), lines.ErrEnded)
+	assert.Is(t, assert.Err(r.Read(t.Context(), nil)), lines.ErrEnded)
 }
 
 // What cannot be stopped goes on, and its line belongs to no question.
@@ -65,18 +62,18 @@ func TestStale(t *testing.T) {
 		r := lines.New(in)
 		over := make(chan struct{})
 		close(over)
-		assert.Is(t, errorOf(r.Read(t.Context(), over)), lines.ErrUntil)
+		assert.Is(t, assert.Err(r.Read(t.Context(), over)), lines.ErrUntil)
 		r.Stop()
 		go func() {
 			synctest.Wait() // for the next question
 			_, _ = io.WriteString(keys, "old\n")
 			_, _ = io.WriteString(keys, "new\n")
 		}()
-		assert.Is(t, errorOf(r.Read(t.Context(), nil)), lines.ErrStale)
+		assert.Is(t, assert.Err(r.Read(t.Context(), nil)), lines.ErrStale)
 		assert.Equal(t, assert.Value(r.Read(t.Context(), nil))(t), "new")
 		_, _ = r.Read(ended(), nil)
 		_ = keys.Close()
 		synctest.Wait()
-		assert.Is(t, errorOf(r.Read(t.Context(), nil)), lines.ErrEnded)
+		assert.Is(t, assert.Err(r.Read(t.Context(), nil)), lines.ErrEnded)
 	})
 }

@@ -33,10 +33,9 @@ func TestSocketsFollowTheSettings(t *testing.T) {
 	open := func() *http.Transport { return &http.Transport{} }
 	before := o.Sockets("", nil, open)
 	for _, c := range []struct {
-		name     string
-		proxy    string
+		name, proxy string
 		settings *tls.Config
-		same     bool
+		same bool
 	}{
 		{"again", "", nil, true},
 		{"an authority", "", trusting(), false},

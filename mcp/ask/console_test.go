@@ -164,7 +164,7 @@ func TestConsoleOneAtATime(t *testing.T) {
 		// One more does not wait longer than its context.
 		ctx, cancel := context.WithCancel(t.Context())
 		synctest.Wait()
-		ended := inBackground(func() error { return errOf(c.Elicit(ctx, &mcp.ElicitRequest{})) })
+		ended := inBackground(func() error { return assert.Err(c.Elicit(ctx, &mcp.ElicitRequest{})) })
 		synctest.Wait()
 		cancel()
 		assert.Is(t, <-ended, context.Canceled)

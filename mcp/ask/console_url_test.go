@@ -118,7 +118,7 @@ func TestConsoleURLBeforeCall(t *testing.T) {
 	u := newUser(t)
 	var calls atomic.Int64
 	c := newPaywall(t, &calls, &mcp.ClientOptions{ElicitURL: u.console.ElicitURL})
-	ended := inBackground(func() error { return errOf(c.CallTool(t.Context(), "x", nil, nil)) })
+	ended := inBackground(func() error { return assert.Err(c.CallTool(t.Context(), "x", nil, nil)) })
 	u.after(t, consent, "yes")
 	u.after(t, "Press Enter when you are done there", "what?")
 	u.await(t, "Press Enter when you are done there")

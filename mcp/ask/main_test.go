@@ -172,9 +172,6 @@ func newClient(t *testing.T, opts *mcp.ClientOptions, tool mcptest.Handler) *mcp
 	return c
 }
 
-// errOf drops the value that came with an error.
-func errOf[T any](_ T, err error) error { return err }
-
 // inBackground runs f beside the test.
 func inBackground(f func() error) <-chan error {
 	ended := make(chan error, 1)

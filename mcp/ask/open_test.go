@@ -42,7 +42,7 @@ func TestOpenURL(t *testing.T) {
 		args := assert.Value(os.ReadFile(filepath.Join(folder, "args")))(t)
 		assert.Equal(t, string(args), "1\n"+page+"\n", "args")
 	}
-	assert.Is(t, errOf(os.Stat(filepath.Join(folder, "hit"))), os.ErrNotExist, "what a shell would make")
+	assert.Is(t, assert.Err(os.Stat(filepath.Join(folder, "hit"))), os.ErrNotExist, "what a shell would make")
 }
 
 func TestOpenURLRefuses(t *testing.T) {
@@ -57,7 +57,7 @@ func TestOpenURLRefuses(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.Is(t, ask.OpenURL(ended, "https://a.example/"), context.Canceled)
-	assert.Is(t, errOf(os.Stat(filepath.Join(folder, "hit"))), os.ErrNotExist, "what the program would make")
+	assert.Is(t, assert.Err(os.Stat(filepath.Join(folder, "hit"))), os.ErrNotExist, "what the program would make")
 }
 
 func TestOpenURLFails(t *testing.T) {

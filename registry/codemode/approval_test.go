@@ -47,7 +47,7 @@ func TestPauseAndResume(t *testing.T) {
 	assert.OK(t, err)
 	assert.Equal(t, string(report.Value), `["done","done","done"]`, "(%v)", report.Err)
 	assert.Equal(t, done.String(), `work {"i":0}; work {"i":1}; work {"i":2}`, "the calls")
-	assert.As[*codemode.UnknownRunError](t, errorOf(c.Resume(t.Context(), report.ID, 0)))
+	assert.As[*codemode.UnknownRunError](t, assert.Err(c.Resume(t.Context(), report.ID, 0)))
 }
 
 // Calls made at the same time are reported together, and a refusal is an exception.
@@ -88,13 +88,13 @@ func TestEndedWhilePaused(t *testing.T) {
 	c := assert.Value(codemode.New(r, nil, &codemode.Options{MaxRuns: 1}))(t)
 	first := assert.Value(c.Run(t.Context(), &codemode.Script{Code: loop}))(t)
 	assert.Equal(t, run(t, c, `return 1`), `1`)
-	assert.As[*approval.UnknownError](t, errorOf(r.Approve(t.Context(), first.Waiting[0].ID, nil)))
+	assert.As[*approval.UnknownError](t, assert.Err(r.Approve(t.Context(), first.Waiting[0].ID, nil)))
 	report := assert.Value(c.Resume(t.Context(), first.ID, 0))(t)
 	assert.Fails(t, report.Err)
 	assert.Equal(t, report.Calls[0].State, "not sent", "the state")
 	second := assert.Value(c.Run(t.Context(), &codemode.Script{Code: loop}))(t)
 	assert.OK(t, c.Close())
-	assert.As[*approval.UnknownError](t, errorOf(r.Approve(t.Context(), second.Waiting[0].ID, nil)))
+	assert.As[*approval.UnknownError](t, assert.Err(r.Approve(t.Context(), second.Waiting[0].ID, nil)))
 }
 
 // A script that waits for room gets it from one that pauses only later.
@@ -154,7 +154,7 @@ func TestResumeOfAnotherUser(t *testing.T) {
 	ann, eve := session.WithUser(t.Context(), "ann"), session.WithUser(t.Context(), "eve")
 	report := assert.Value(c.Run(ann, &codemode.Script{Code: loop}))(t)
 	for _, ctx := range []context.Context{eve, t.Context()} {
-		assert.As[*codemode.UnknownRunError](t, errorOf(c.Resume(ctx, report.ID, time.Second)))
+		assert.As[*codemode.UnknownRunError](t, assert.Err(c.Resume(ctx, report.ID, time.Second)))
 	}
 	assert.Equal(t, assert.Value(c.Resume(ann, report.ID, time.Nanosecond))(t).ID, report.ID)
 }
@@ -204,8 +204,8 @@ func TestPausedForTooLong(t *testing.T) {
 		assert.Equal(t, len(assert.Value(c.Resume(t.Context(), report.ID, time.Millisecond))(t).Waiting), 1)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		assert.As[*codemode.UnknownRunError](t, errorOf(c.Resume(t.Context(), report.ID, 0)))
-		assert.As[*approval.UnknownError](t, errorOf(r.Approve(t.Context(), report.Waiting[0].ID, nil)))
+		assert.As[*codemode.UnknownRunError](t, assert.Err(c.Resume(t.Context(), report.ID, 0)))
+		assert.As[*approval.UnknownError](t, assert.Err(r.Approve(t.Context(), report.Waiting[0].ID, nil)))
 	})
 }
 
@@ -287,7 +287,7 @@ func TestPlanAllowsNoOtherCall(t *testing.T) {
 				}
 				late = context.WithoutCancel(ctx)
 				for _, other := range []string{"s__outer", "s__work"} {
-					assert.As[*registry.ApprovalRequiredError](t, errorOf(r.Call(ctx, other, args)))
+					assert.As[*registry.ApprovalRequiredError](t, assert.Err(r.Call(ctx, other, args)))
 				}
 				return textResult("done"), nil
 			}}
@@ -297,7 +297,7 @@ func TestPlanAllowsNoOtherCall(t *testing.T) {
 			}})
 			report := assert.Value(c.Run(t.Context(), &codemode.Script{AskOnce: true, Code: `await tools.s.outer({})`}))(t)
 			assert.OK(t, report.Err)
-			assert.As[*registry.ApprovalRequiredError](t, errorOf(r.Call(late, "s__outer", []byte(`{"late":true}`))))
+			assert.As[*registry.ApprovalRequiredError](t, assert.Err(r.Call(late, "s__outer", []byte(`{"late":true}`))))
 			assert.Equal(t, done.String(), "", "the calls")
 		})
 	}

@@ -86,6 +86,6 @@ func TestChildThatWasTakenOver(t *testing.T) {
 func TestNoSandbox(t *testing.T) {
 	r := newRegistry(t, nil)
 	for _, program := range []string{"/bin/true", "/nowhere/sandbox", "/bin/ls"} {
-		assert.Contains(t, fmt.Sprint(errorOf(codemode.New(r, nil, &codemode.Options{Program: program}))), "scripts cannot be run", program)
+		assert.Contains(t, fmt.Sprint(assert.Err(codemode.New(r, nil, &codemode.Options{Program: program}))), "scripts cannot be run", program)
 	}
 }

@@ -86,9 +86,6 @@ func run(t testing.TB, c *codemode.Runner, code string) string {
 	return string(report.Value)
 }
 
-// errorOf returns the error of a call.
-func errorOf[T any](_ T, err error) error { return err }
-
 // A counter counts calls.
 type counter struct {
 	mu    sync.Mutex

@@ -59,7 +59,7 @@ func TestTool(t *testing.T) {
 		assert.True(t, strings.HasPrefix(got, test.want), "%s: %q begins with %q", test.args, got, test.want)
 	}
 	for _, args := range []string{`{}`, `{"code":"1","resume":"x"}`, `{"code":"1","more":2}`, `{"code":1}`, `{"code":"1","timeout":-1}`} {
-		assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), codemode.ToolName, []byte(args))))
+		assert.As[*registry.ArgumentsError](t, assert.Err(r.Call(t.Context(), codemode.ToolName, []byte(args))))
 	}
 }
 

@@ -228,12 +228,12 @@ func TestWhereTheFileIs(t *testing.T) {
 // What cannot be a ledger at all is an error, not an empty ledger.
 func TestOddFiles(t *testing.T) {
 	dir := t.TempDir()
-	assert.Equal(t, assert.As[*Error](t, errorOf(Open(dir, nil)), "a folder").file, dir, "a folder: file")
+	assert.Equal(t, assert.As[*Error](t, assert.Err(Open(dir, nil)), "a folder").file, dir, "a folder: file")
 	loop := filepath.Join(dir, "loop")
 	if err := os.Symlink("loop", loop); err == nil {
-		assert.As[*Error](t, errorOf(Open(loop, nil)), "a link to itself")
+		assert.As[*Error](t, assert.Err(Open(loop, nil)), "a link to itself")
 	}
-	assert.Contains(t, fmt.Sprint(errorOf(Open(ledgerPath(t), &Options{Mode: "lax"}))), "trust, pin or review", "an unknown mode")
+	assert.Contains(t, fmt.Sprint(assert.Err(Open(ledgerPath(t), &Options{Mode: "lax"}))), "trust, pin or review", "an unknown mode")
 	below := filepath.Join(dir, "file", "mcp.lock.json")
 	assert.OK(t, os.WriteFile(filepath.Dir(below), nil, 0o600))
 	if l, err := Open(below, nil); err == nil {
@@ -274,7 +274,7 @@ func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 		assert.As[*Error](t, l.Record(t.Context(), *github, surfacesIn(surfaceTool("a"))), "%s, later", target)
 		assert.Equal(t, len(assert.Value(os.ReadDir(other))(t)), 0, "%s: files", target)
 		if filepath.IsAbs(target) {
-			assert.Is(t, errorOf(os.Lstat(target)), fs.ErrNotExist, "%s", target)
+			assert.Is(t, assert.Err(os.Lstat(target)), fs.ErrNotExist, "%s", target)
 		}
 	}
 }

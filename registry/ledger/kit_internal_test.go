@@ -15,9 +15,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// errorOf returns the error of a call, without its result.
-func errorOf[T any](_ T, err error) error { return err }
-
 // surfaceTool returns the definition of a tool that has something everywhere.
 func surfaceTool(name string, edits ...func(*Tool)) *Tool {
 	def := &Tool{

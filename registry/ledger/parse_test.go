@@ -119,6 +119,6 @@ func TestLineOfDamage(t *testing.T) {
 		}
 		damaged := slices.Clone(lines)
 		damaged[i] = strings.NewReplacer("sha256:", "sha255:", "T", "!").Replace(line)
-		assert.Equal(t, assert.As[*Error](t, errorOf(parseLedger(path, []byte(strings.Join(damaged, "\n")))), "line %d", i+1).line, i+1, "line %d: line", i+1)
+		assert.Equal(t, assert.As[*Error](t, assert.Err(parseLedger(path, []byte(strings.Join(damaged, "\n")))), "line %d", i+1).line, i+1, "line %d: line", i+1)
 	}
 }

@@ -126,10 +126,9 @@ func TestRuleTrustedAndNative(t *testing.T) {
 
 func TestRuleNames(t *testing.T) {
 	for _, tt := range []struct {
-		rule         policy.Rule
-		server, tool string
-		user         string
-		want         bool
+		rule policy.Rule
+		server, tool, user string
+		want bool
 	}{
 		{policy.Rule{Server: "files"}, "files", "get", "", true},
 		{policy.Rule{Server: "files"}, "files2", "get", "", false},
@@ -227,10 +226,7 @@ func TestPolicyKeepsItsRules(t *testing.T) {
 }
 
 func TestCautiousPolicy(t *testing.T) {
-	for _, tt := range []struct {
-		raw                string
-		trusted, untrusted string
-	}{
+	for _, tt := range []struct{ raw, trusted, untrusted string }{
 		{`{"readOnlyHint":true}`, "allow ", "ask its server is not trusted"},
 		{`{"read_only_hint":true}`, "allow ", "ask its server is not trusted"},
 		{``, "ask it does not say what it does", "ask its server is not trusted"},

@@ -14,10 +14,9 @@ import (
 
 func TestWhole(t *testing.T) {
 	for _, test := range []struct {
-		name     string
+		name string
 		provider profile.Provider
-		schema   string
-		want     string
+		schema, want string
 	}{
 		{"no arguments", profile.OpenAI, `{"type":"object"}`, `{"type":"object","properties":{}}`},
 		{"order and numbers", profile.OpenAI, `{"properties":{"b":{"minimum":1.50,"type":"number"},"a":{"default":12345678901234567890}},"type":"object"}`,
@@ -42,9 +41,7 @@ func TestWhole(t *testing.T) {
 func TestProperty(t *testing.T) {
 	for _, test := range []struct {
 		provider profile.Provider
-		schema   string
-		want     string
-		losses   string
+		schema, want, losses string
 	}{
 		{profile.OpenAI, `true`, `{}`, ``},
 		{profile.OpenAI, `false`, `{"not":{}}`, ``},

@@ -31,8 +31,7 @@ func TestGolden(t *testing.T) {
 		assert.Value(fmt.Sscan(place, &index))(t)
 		data := assert.Value(os.ReadFile(filepath.Join("..", "..", "internal", "toolcorpus", "testdata", "servers", server+".json")))(t)
 		var all []struct {
-			Name        string
-			Description string
+			Name, Description string
 			InputSchema json.RawMessage
 		}
 		assert.OK(t, json.Unmarshal(data, &all))

@@ -84,9 +84,8 @@ func TestPartsOfTooMuch(t *testing.T) {
 	small := picture(t, 2, 2)
 	large := append(picture(t, 2, 2), make([]byte, 7<<20)...)
 	for _, c := range []struct {
-		data  []byte
-		n     int
-		taken int
+		data []byte
+		n, taken int
 	}{{small, 20, 20}, {small, 1000, 20}, {large, 5, 2}} {
 		res := &mcp.CallToolResult{}
 		for range c.n {

@@ -144,8 +144,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	assert.Equal(t, len(assert.As[*APIError](t, err).Problems), maxProblems, "problems")
 	assert.Contains(t, err.Error(), "; and 80 more")
 	api = &API{Name: "shop", BaseURL: "http://localhost", Endpoints: make([]Endpoint, maxEndpoints+1)}
-	assert.Contains(t, fmt.Sprint(errorOf(New(api, nil))), "endpoints are 5001, at most 5000")
-	assert.Fails(t, errorOf(New(nil, nil)), "no API")
+	assert.Contains(t, fmt.Sprint(assert.Err(New(api, nil))), "endpoints are 5001, at most 5000")
+	assert.Fails(t, assert.Err(New(nil, nil)), "no API")
 }
 
 // The schema of a tool, in the order of its parameters.

@@ -208,9 +208,6 @@ func testSecrets(_ context.Context, name string) (string, error) {
 	return "", ErrNotSet
 }
 
-// errorOf returns the error of a call.
-func errorOf[T any](_ T, err error) error { return err }
-
 // get is a request that asks for /x.
 func get() *request { return &request{endpoint: "get", method: "GET", path: "/x", safe: true} }
 

@@ -140,10 +140,9 @@ func TestBodiesArrive(t *testing.T) {
 	members := []Param{inPlace(InBody, "a", `{}`, ""), inPlace(InBody, `b"`, `{}`, "")}
 	rec := newTestServer(t, nil)
 	for _, test := range []struct {
-		params     []Param
-		body       *Body
-		args, want string
-		kind       string
+		params []Param
+		body *Body
+		args, want, kind string
 	}{
 		{members, nil, `{"b\"": {"x": 1.00, "y":[1e400]}, "a":12345678901234567890}`, `{"a":12345678901234567890,"b\"":{"x": 1.00, "y":[1e400]}}`, "application/json"},
 		{members, nil, `{}`, `{}`, "application/json"},

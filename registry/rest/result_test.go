@@ -81,8 +81,7 @@ func TestFailuresBecomeResults(t *testing.T) {
 	for _, test := range []struct {
 		status int
 		header map[string]string
-		body   string
-		want   string
+		body, want string
 	}{
 		{404, nil, "", "The API answered with 404 Not Found."},
 		{422, map[string]string{"Content-Type": "application/json"}, `{"error":"limit"}`, "The API answered with 422 Unprocessable Entity.\n{\"error\":\"limit\"}"},

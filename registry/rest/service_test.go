@@ -57,13 +57,13 @@ func TestPublish(t *testing.T) {
 	assert.Value(s.Publish(r))(t)
 	assert.Value(r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":"a b"}`)))(t)
 	assert.Equal(t, rec.take().uri, "/find?q=a%20b&max=10")
-	assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":1}`))))
+	assert.As[*registry.ArgumentsError](t, assert.Err(r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":1}`))))
 	assert.OK(t, s.SetEnabled("drop", false))
 	diff, err := s.Publish(r)
 	assert.OK(t, err)
 	assert.Equal(t, len(diff.Removed), 1)
-	assert.As[*registry.UnknownToolError](t, errorOf(r.Call(t.Context(), "shop__drop", nil)))
-	assert.Fails(t, errorOf(s.Publish(nil)))
+	assert.As[*registry.UnknownToolError](t, assert.Err(r.Call(t.Context(), "shop__drop", nil)))
+	assert.Fails(t, assert.Err(s.Publish(nil)))
 }
 
 // The API that a Service was made of can be changed without harm.
@@ -152,9 +152,9 @@ func TestServiceIsSafeForConcurrentUse(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for range 10 {
-				assert.Equal(t, errorOf(tool.Call(t.Context(), json.RawMessage(`{"x":"1"}`))), nil, "a call")
+				assert.Equal(t, assert.Err(tool.Call(t.Context(), json.RawMessage(`{"x":"1"}`))), nil, "a call")
 				assert.Equal(t, s.SetEnabled("b", i%2 == 0), nil, "SetEnabled")
-				assert.Equal(t, errorOf(s.Publish(r)), nil, "Publish")
+				assert.Equal(t, assert.Err(s.Publish(r)), nil, "Publish")
 			}
 		})
 	}

@@ -68,7 +68,7 @@ func TestFailuresAreRememberedForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &tokenStore{lifetime: time.Minute, err: errors.New("down")}
 		for range 3 {
-			assert.Is(t, errorOf(b.ask(t.Context(), 1)), b.err)
+			assert.Is(t, assert.Err(b.ask(t.Context(), 1)), b.err)
 		}
 		assert.Equal(t, b.fetched, 1, "fetches")
 		b.err = nil
@@ -87,7 +87,7 @@ func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 		var callers sync.WaitGroup
 		callers.Go(func() {
 			began := time.Now()
-			assert.Is(t, errorOf(b.ask(first, 1)), context.DeadlineExceeded)
+			assert.Is(t, assert.Err(b.ask(first, 1)), context.DeadlineExceeded)
 			assert.Equal(t, time.Since(began), 100*time.Millisecond, "an error after")
 		})
 		synctest.Wait()
@@ -95,7 +95,7 @@ func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 			callers.Go(func() { b.want(t, 1, "1") })
 		}
 		callers.Go(func() {
-			assert.Is(t, errorOf(b.ask(first, 1)), context.DeadlineExceeded)
+			assert.Is(t, assert.Err(b.ask(first, 1)), context.DeadlineExceeded)
 		})
 		callers.Wait()
 		assert.Equal(t, b.fetched, 1, "fetches")
@@ -108,7 +108,7 @@ func TestClosedTokens(t *testing.T) {
 		b := &tokenStore{lifetime: time.Minute}
 		b.want(t, 1, "1")
 		b.close()
-		assert.Is(t, errorOf(b.ask(t.Context(), 1)), ErrClosed)
+		assert.Is(t, assert.Err(b.ask(t.Context(), 1)), ErrClosed)
 		b.close()
 	})
 }
@@ -182,7 +182,7 @@ func TestTokenLifetimes(t *testing.T) {
 // A token is visible ASCII (RFC 6749, appendix A.12), and nothing else is sent as one.
 func TestTextsThatAreNoTokens(t *testing.T) {
 	for _, text := range []string{"", "a b", "a\x7fb", "a\u00e9", "a\r\nb", "\x00", strings.Repeat("a", maxToken+1)} {
-		assert.Fails(t, errorOf(newToken(text, time.Hour, time.Now())), "%.20q", text)
+		assert.Fails(t, assert.Err(newToken(text, time.Hour, time.Now())), "%.20q", text)
 	}
 	assert.Value(newToken("a~!", time.Hour, time.Now()))(t)
 }

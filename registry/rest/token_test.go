@@ -198,8 +198,7 @@ func TestNoSecondAttemptElsewhere(t *testing.T) {
 func TestAnswersThatRejectTheToken(t *testing.T) {
 	for _, test := range []struct {
 		name, body string
-		status     int
-		attempts   int
+		status, attempts int
 	}{
 		{"success", `{"ok":false,"error":"token_expired"}`, 200, 2},
 		{"refusal", "Sorry, invalid token here", 403, 2},
@@ -239,7 +238,7 @@ func TestManyCallsMakeOneFetch(t *testing.T) {
 	for range manyCalls {
 		calls.Go(func() {
 			begun.Done()
-			assert.Equal(t, errorOf(trySend(t, s, get())), nil)
+			assert.Equal(t, assert.Err(trySend(t, s, get())), nil)
 		})
 	}
 	begun.Wait()
@@ -268,7 +267,7 @@ func TestManyRejectionsMakeOneFetch(t *testing.T) {
 	var calls sync.WaitGroup
 	for range manyCalls {
 		calls.Go(func() {
-			assert.Equal(t, errorOf(trySend(t, s, get())), nil)
+			assert.Equal(t, assert.Err(trySend(t, s, get())), nil)
 		})
 	}
 	calls.Wait()
@@ -345,11 +344,9 @@ func TestUsersShareNoToken(t *testing.T) {
 func TestTokensThatCannotBeHad(t *testing.T) {
 	page := "<html>" + testSecret + "</html>"
 	for _, test := range []struct {
-		name    string
-		extract string
-		status  int
-		body    string
-		want    string
+		name, extract string
+		status int
+		body, want string
 	}{
 		{"refused", "access_token", 401, `{"error":"invalid_client","error_description":"` + testSecret + `"}`, "HTTP status 401"},
 		{"an odd code", "access_token", 400, `{"error":"` + testSecret + `"}`, "HTTP status 400"},

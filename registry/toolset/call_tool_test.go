@@ -100,7 +100,7 @@ func TestCallToolAsks(t *testing.T) {
 	// For the conversation means: that tool, called in either way.
 	ask(t, r, "call_tool", `{"name":"create_issue","arguments":{"title":"b"}}`)
 	ask(t, r, "github__create_issue", `{"title":"c"}`)
-	assert.As[*registry.ApprovalRequiredError](t, errorOf(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__delete"}`))), "another tool")
+	assert.As[*registry.ApprovalRequiredError](t, assert.Err(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__delete"}`))), "another tool")
 	assert.Equal(t, len(*calls), 3, "calls")
 }
 
@@ -129,7 +129,7 @@ func TestCallToolOfAnotherRegistry(t *testing.T) {
 	assert.Value(ours.Call(t.Context(), "call_tool", args))(t)
 	assert.Equal(t, len(*calls), 1)
 	assert.Equal(t, len(*wrong), 0)
-	assert.As[*approval.DeniedError](t, errorOf(ours.Call(onbehalf.With(t.Context(), "eve"), "call_tool", args)))
+	assert.As[*approval.DeniedError](t, assert.Err(ours.Call(onbehalf.With(t.Context(), "eve"), "call_tool", args)))
 	assert.Equal(t, len(*calls), 1)
 }
 
@@ -141,7 +141,7 @@ func TestCallToolCallsItsNamesake(t *testing.T) {
 	assert.Value(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"call__tool","arguments":{"title":"a"}}`)))(t)
 	assert.Equal(t, len(*calls), 1)
 	nested := `{"name":"call_tool","arguments":{"name":"call__tool","arguments":{"title":"a"}}}`
-	assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "call_tool", json.RawMessage(nested))))
+	assert.As[*registry.ArgumentsError](t, assert.Err(r.Call(t.Context(), "call_tool", json.RawMessage(nested))))
 	assert.Equal(t, len(*calls), 1)
 }
 
@@ -189,7 +189,7 @@ func TestFindersStay(t *testing.T) {
 	r := searching(t, registry.Options{Approver: mustPolicy(t, approval.Deny)})
 	for range 2 {
 		assert.Contains(t, ask(t, r, "search_tools", `{"query":"note"}`), "There are no tools", "a search by who may call nothing")
-		assert.Contains(t, fmt.Sprint(errorOf(r.Call(t.Context(), "serch_tools", nil))), `did you mean "search_tools"?`)
+		assert.Contains(t, fmt.Sprint(assert.Err(r.Call(t.Context(), "serch_tools", nil))), `did you mean "search_tools"?`)
 		diff := mustReplace(t, r, "", native("search_tools"), native("other"))
 		assert.Equal(t, len(diff.Rejected), 1, "replaced: rejected")
 		assert.Between(t, len(diff.Added), 0, 1, "replaced: added")
@@ -204,7 +204,7 @@ func TestFindersSayWhyThereIsNoTool(t *testing.T) {
 		return &registry.NotReadyError{Tool: name, Server: "gitea", Reason: "it is being started", Err: cause}
 	})
 	const said = `tool "gitea__create_issue": server "gitea" is not ready: it is being started`
-	assert.Equal(t, fmt.Sprint(errorOf(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name": "gitea__create_issue", "arguments": {}}`)))), said+": "+cause.Error(), "call_tool")
+	assert.Equal(t, fmt.Sprint(assert.Err(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name": "gitea__create_issue", "arguments": {}}`)))), said+": "+cause.Error(), "call_tool")
 	_, shown := show(t, r, `{"names":["gitea__create_issue"]}`)
 	assert.Equal(t, shown.Missing[0].Reason, said, "describe_tool")
 }

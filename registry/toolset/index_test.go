@@ -87,14 +87,14 @@ func TestSearchFindsRenamedTools(t *testing.T) {
 
 // A registry has one Finder, and none whose tools would take the names of others.
 func TestNewFails(t *testing.T) {
-	assert.Fails(t, errorOf(toolset.New(nil, nil)), "a nil registry")
+	assert.Fails(t, assert.Err(toolset.New(nil, nil)), "a nil registry")
 	r := registry.New(nil)
 	assert.OK(t, r.Add(native("search_tools")))
-	assert.Equal(t, assert.As[*registry.DuplicateError](t, errorOf(toolset.New(r, nil))).Name, "search_tools", "the name that is taken")
+	assert.Equal(t, assert.As[*registry.DuplicateError](t, assert.Err(toolset.New(r, nil))).Name, "search_tools", "the name that is taken")
 	_, ok := r.Snapshot().Lookup("call_tool")
 	assert.False(t, ok, "call_tool is listed without the others")
 	b := newBelt(t, nil, nil)
-	assert.As[*registry.DuplicateError](t, errorOf(toolset.New(b.Registry, nil)), "a second Finder")
+	assert.As[*registry.DuplicateError](t, assert.Err(toolset.New(b.Registry, nil)), "a second Finder")
 	assert.Value(toolset.New(b.Registry, &toolset.Options{NoTools: true}))(t)
 	assert.Equal(t, b.Finder.Registry(), b.Registry, "registry")
 }
@@ -103,7 +103,7 @@ func TestNewFails(t *testing.T) {
 func TestZeroFinder(t *testing.T) {
 	const want = "toolset: there is no Finder, or it is the zero one: make it with New"
 	for _, f := range []*toolset.Finder{nil, {}} {
-		assert.Equal(t, fmt.Sprint(errorOf(f.Search(t.Context(), toolset.Query{Text: "x"}))), want, "Search")
+		assert.Equal(t, fmt.Sprint(assert.Err(f.Search(t.Context(), toolset.Query{Text: "x"}))), want, "Search")
 		for name, call := range map[string]func(){
 			"Toolset":  func() { f.Toolset(t.Context(), nil) },
 			"Registry": func() { f.Registry() },

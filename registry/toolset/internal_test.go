@@ -234,10 +234,7 @@ func TestSummary(t *testing.T) {
 }
 
 func TestHintsInWords(t *testing.T) {
-	for _, c := range []struct {
-		annotations string
-		want, brief string
-	}{
+	for _, c := range []struct{ annotations, want, brief string }{
 		{``, "It does not say what it changes.", ""},
 		{`{"readOnlyHint":true}`, "It says that it changes nothing and may deal with the world outside.", "read-only"},
 		{`{"destructiveHint":true,"executionTimeHint":"slow"}`, "It says that it may destroy or overwrite something, may deal with the world outside and takes more than ten seconds.", "may destroy"},

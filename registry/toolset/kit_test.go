@@ -93,9 +93,6 @@ func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) 
 
 func ptr[T any](v T) *T { return &v }
 
-// errorOf returns the error of a call, without its result.
-func errorOf[T any](_ T, err error) error { return err }
-
 // found returns the names of the tools that a search finds, the best first.
 func found(t testing.TB, r *belt, q toolset.Query) []string {
 	t.Helper()

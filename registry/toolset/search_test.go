@@ -213,7 +213,7 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	r := newBelt(t, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.Is(t, errorOf(r.Search(ctx, toolset.Query{Text: "note"})), context.Canceled)
+	assert.Is(t, assert.Err(r.Search(ctx, toolset.Query{Text: "note"})), context.Canceled)
 }
 
 // Searches and changes at the same time find what is there.

@@ -195,9 +195,7 @@ func TestFindersRespectTheUser(t *testing.T) {
 		serverTool("notes", "delete", "Delete a note."),
 		serverTool("notes", "ignite", "Ignite the secret moonshot."))
 	for _, c := range []struct {
-		user       string
-		tool, args string
-		want, not  string
+		user, tool, args, want, not string
 	}{
 		{"ada", "search_tools", `{"query":"delete a note"}`, "- notes__delete", "ignite"},
 		{"eve", "search_tools", `{"query":"delete a note"}`, "- notes__create", "notes__delete"},

@@ -155,10 +155,7 @@ func TestSpoiltEntry(t *testing.T) {
 }
 
 // A stuckRing answers when it is let go.
-type stuckRing struct {
-	asked chan struct{}
-	letGo chan struct{}
-}
+type stuckRing struct{ asked, letGo chan struct{} }
 
 func (r stuckRing) Get(string, string) (string, error) {
 	r.asked <- struct{}{}

@@ -62,10 +62,7 @@ func TestSecretsWithoutKeyring(t *testing.T) {
 }
 
 // A silentRing answers when it is let go.
-type silentRing struct {
-	letGo chan struct{}
-	asked chan struct{}
-}
+type silentRing struct{ letGo, asked chan struct{} }
 
 func (m silentRing) Get(string, string) (string, error) {
 	m.asked <- struct{}{}

@@ -61,11 +61,10 @@ type cell struct {
 
 // An attempt is one call, as its caller saw it.
 type attempt struct {
-	nonce    string
-	deadline time.Time
-	returned time.Time
-	text     string
-	err      error
+	nonce string
+	deadline, returned time.Time
+	text string
+	err error
 	panicked bool
 }
 

@@ -30,9 +30,7 @@ type lagMeter struct {
 	lags []lag               // the long ones, almost in order
 }
 
-type lag struct {
-	due, ran time.Time
-}
+type lag struct{ due, ran time.Time }
 
 func startLagMeter() *lagMeter {
 	m := &lagMeter{stop: make(chan struct{})}

@@ -81,9 +81,7 @@ func testRefusedTokens(t *testing.T) {
 	good := s.token(t, "at+jwt", nil)
 	parts := strings.Split(good, ".")
 	forged := strings.Split(s.token(t, "at+jwt", map[string]any{"sub": "eve"}), ".")
-	for name, c := range map[string]struct {
-		path, token, reason string
-	}{
+	for name, c := range map[string]struct{ path, token, reason string }{
 		"alg none":           {"/mcp", unsigned(t, s.claims(nil)), "not valid"},
 		"no signature":       {"/mcp", parts[0] + "." + parts[1] + ".", "not valid"},
 		"other claims":       {"/mcp", parts[0] + "." + forged[1] + "." + parts[2], "not valid"},

@@ -72,9 +72,7 @@ paths:
 func TestBodyProblems(t *testing.T) {
 	const form = `application/x-www-form-urlencoded: {schema: {properties: {f: {type: string, format: binary}, n: {}}}}`
 	for _, c := range []struct {
-		name, method, body string
-		lost               string
-		place, reason      string
+		name, method, body, lost, place, reason string
 	}{
 		{"XML", "post", `{content: {application/xml: {}}}`, "parameter", "", "none of JSON"},
 		{"XML that is required", "post", `{required: true, content: {application/xml: {}}}`, "operation", "", "none of JSON"},

@@ -82,9 +82,7 @@ paths:
 
 func TestParameterProblems(t *testing.T) {
 	for _, c := range []struct {
-		name, params  string
-		lost          string
-		place, reason string
+		name, params, lost, place, reason string
 	}{
 		{"no name", `{in: query}`, "parameter", "/0", "has a name"},
 		{"no place", `{name: a}`, "parameter", "/0", `parameters in ""`},

@@ -135,11 +135,10 @@ func TestExitsDiffer(t *testing.T) {
 
 func TestSpinner(t *testing.T) {
 	for _, test := range []struct {
-		name  string
+		name string
 		width int
-		wait  time.Duration
-		json  bool
-		want  bool
+		wait time.Duration
+		json, want bool
 	}{
 		{"slow", 40, 2 * time.Second, false, true},
 		{"quick", 40, 900 * time.Millisecond, false, false},

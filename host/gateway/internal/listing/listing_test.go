@@ -51,8 +51,7 @@ func TestName(t *testing.T) {
 	long := strings.Repeat("a", 70)
 	for _, c := range []struct {
 		name string
-		room int
-		want int
+		room, want int
 	}{{"short", 53, 5}, {long, 53, 53}, {long, 64, 64}, {long, 1, 24}, {strings.Repeat("a", 53), 53, 53}} {
 		assert.Equal(t, len(listing.Name(c.name, c.room)), c.want, "%d bytes in a room of %d", len(c.name), c.room)
 	}

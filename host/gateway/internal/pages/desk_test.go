@@ -234,9 +234,7 @@ func (c client) Ask(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, erro
 func TestLoginOf(t *testing.T) {
 	for _, test := range []struct {
 		login, user string
-		manage      bool
-		users       bool
-		want        bool
+		manage, users, want bool
 	}{
 		{"ada", "ada", false, true, true},
 		{"ada", "eve", true, true, false},
