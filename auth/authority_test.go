@@ -21,8 +21,7 @@ func TestGivenAuthority(t *testing.T) {
 	assert.Equal(t, len(as.requests()), 0, "requests")
 	assert.Equal(t, a.Issuer, as.url, "the issuer")
 	assert.Equal(t, a.Resource, as.url+"/mcp", "the resource")
-	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil, nil))(t)
-	p := begin(t, f, a, c)
+	p := begin(t, f, a, assert.Value(f.Register(t.Context(), a, redirectURI, nil, nil))(t))
 	assert.Contains(t, p.URL, as.url+"/login/authorize?", "page")
 	for _, want := range []string{"code_challenge_method=S256", "access_type=offline", "client_id=client"} {
 		assert.Contains(t, p.URL, want, "page")

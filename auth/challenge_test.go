@@ -107,8 +107,7 @@ func TestChooseScopes(t *testing.T) {
 			test.config.URL = "https://mcp.example/mcp"
 			f := flowOf(t, &test.config)
 			a := &Authority{ResourceScopes: test.resource, Scopes: test.listed}
-			got := f.ChooseScopes(a, challengesOf(test.challenges...), test.before)
-			assert.Equal(t, fmt.Sprint(got), fmt.Sprint(test.want), "scopes")
+			assert.Equal(t, fmt.Sprint(f.ChooseScopes(a, challengesOf(test.challenges...), test.before)), fmt.Sprint(test.want), "scopes")
 		})
 	}
 }

@@ -20,8 +20,7 @@ func TestFragmentOfURL(t *testing.T) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)
 	})
-	got := assert.Value(flow(t, Config{URL: server.url + "/mcp#tools"}).Probe(t.Context()))(t)
-	assert.Equal(t, len(got), 1, "challenges")
+	assert.Equal(t, len(assert.Value(flow(t, Config{URL: server.url + "/mcp#tools"}).Probe(t.Context()))(t)), 1, "challenges")
 	assert.Equal(t, server.only(t).path, "/mcp", "path")
 }
 

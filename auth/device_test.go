@@ -197,8 +197,7 @@ func TestPoll(t *testing.T) {
 }
 
 func TestPollBindsTheToken(t *testing.T) {
-	as := newPeer(t, sendsWithNonce(t, `{"access_token":"at","token_type":"DPoP"}`))
-	p := pollLogin(as)
+	p := pollLogin(newPeer(t, sendsWithNonce(t, `{"access_token":"at","token_type":"DPoP"}`)))
 	p.DPoPKey = dpopKey(t)
 	g := assert.Value(flow(t, Config{Grant: DeviceCode, DPoP: true}).Poll(t.Context(), p))(t)
 	assert.Equal(t, [...]any{g.Token.Type, g.DPoPKey}, [...]any{"DPoP", p.DPoPKey}, "grant")

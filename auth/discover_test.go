@@ -473,8 +473,7 @@ func TestMetadataIsAtTheNextAddress(t *testing.T) {
 				assert.Contains(t, wantAs[*discoveryError](t, err).Error(), at)
 			}
 			idp.put("/team/app/.well-known/openid-configuration", jsonDoc(authorityDoc(issuer, nil)))
-			a := assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t)
-			assert.Equal(t, a.Issuer, issuer)
+			assert.Equal(t, assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t).Issuer, issuer)
 		})
 	}
 }
@@ -521,8 +520,7 @@ func TestMetadataOfAnotherLoopbackAddress(t *testing.T) {
 	server := newSite(t)
 	server.resource(pathPRM, server.url+"/mcp", other)
 	assert.Equal(t, wantAs[*URLError](t, errOf(server.discover(t, Config{}))).Origin, other, "origin")
-	allowed := Config{Network: Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
-	err := errOf(server.discover(t, allowed))
+	err := errOf(server.discover(t, Config{Network: Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}))
 	assert.Fails(t, err, "nothing listens there")
 	assert.False(t, errors.As(err, new(*URLError)), "%v: refused", err)
 }

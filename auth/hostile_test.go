@@ -106,8 +106,7 @@ func wantURLError(t *testing.T, err error, field, raw string) {
 
 // O4: the address that a challenge names.
 func TestHostileResourceMetadata(t *testing.T) {
-	c := newCanary(t)
-	visible, names := hostileURLs(c)
+	visible, names := hostileURLs(newCanary(t))
 	server := newSite(t)
 	f, _ := publicly(t, server, Config{})
 	for _, raw := range append(visible, names...) {
@@ -119,8 +118,7 @@ func TestHostileResourceMetadata(t *testing.T) {
 
 // O1, O4: the authorization servers that the server names.
 func TestHostileAuthorizationServers(t *testing.T) {
-	c := newCanary(t)
-	visible, names := hostileURLs(c)
+	visible, names := hostileURLs(newCanary(t))
 	for _, raw := range append(append(visible, names...), "https://x.example/?tenant=SECRET", "https://x.example?") {
 		server := newSite(t)
 		f, origin := publicly(t, server, Config{})
@@ -133,8 +131,7 @@ func TestHostileAuthorizationServers(t *testing.T) {
 
 // O2, O3, O4: the endpoints that an authorization server names.
 func TestHostileEndpoints(t *testing.T) {
-	c := newCanary(t)
-	visible, _ := hostileURLs(c)
+	visible, _ := hostileURLs(newCanary(t))
 	for _, field := range []string{"authorization_endpoint", "token_endpoint", "registration_endpoint", "device_authorization_endpoint", "revocation_endpoint"} {
 		t.Run(field, func(t *testing.T) {
 			server := newSite(t)
@@ -153,8 +150,7 @@ func TestHostileEndpoints(t *testing.T) {
 
 // O4: endpoints whose names turn out to lead inside when they are used.
 func TestHostileEndpointNames(t *testing.T) {
-	c := newCanary(t)
-	_, names := hostileURLs(c)
+	_, names := hostileURLs(newCanary(t))
 	server := newSite(t)
 	f, origin := publicly(t, server, Config{})
 	server.resource(pathPRM, origin+"/mcp", origin)

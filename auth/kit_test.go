@@ -361,8 +361,7 @@ func openProof(t testing.TB, proof string) (claims map[string]any, print string)
 	for _, name := range []string{"x", "y"} {
 		point = append(point, assert.Value(base64.RawURLEncoding.DecodeString(header.Key[name]))(t)...)
 	}
-	public := assert.Value(ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point))(t)
-	_, claims = openJWT(t, proof, public)
+	_, claims = openJWT(t, proof, assert.Value(ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point))(t))
 	print = assert.Value(jwk{Curve: "P-256", Type: "EC", X: header.Key["x"], Y: header.Key["y"]}.thumbprint())(t)
 	return claims, print
 }

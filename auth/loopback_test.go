@@ -59,8 +59,7 @@ func get(t *testing.T, method, target, host string) (*http.Response, string) {
 	defer client.CloseIdleConnections()
 	res := assert.Value(client.Do(req))(t)
 	defer res.Body.Close()
-	body := assert.Value(io.ReadAll(res.Body))(t)
-	return res, string(body)
+	return res, string(assert.Value(io.ReadAll(res.Body))(t))
 }
 
 func TestLoopback(t *testing.T) {

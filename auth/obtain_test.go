@@ -23,9 +23,7 @@ func TestClientCredentials(t *testing.T) {
 	}{
 		"basic": {
 			client: Client{ID: "a client:1", Secret: "s+1"},
-			check: func(t *testing.T, _ *peer, got posted) {
-				wantBasic(t, got, "a+client%3A1", "s%2B1")
-			},
+			check:  func(t *testing.T, _ *peer, got posted) { wantBasic(t, got, "a+client%3A1", "s%2B1") },
 		},
 		"post": {
 			client:  Client{ID: "c1", Secret: "s1"},

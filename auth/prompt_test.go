@@ -205,8 +205,7 @@ func TestPasteURLEnds(t *testing.T) {
 	prompt := &auth.PasteURL{In: in, Out: out}
 	for i := range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
-		x := assert.Value(prompt.Start(ctx, nil))(t)
-		first := showing(ctx, x, pending(""))
+		first := showing(ctx, assert.Value(prompt.Start(ctx, nil))(t), pending(""))
 		out.await("paste it here", 2*i+1)
 		cancel()
 		got := <-first

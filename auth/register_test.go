@@ -126,15 +126,13 @@ func TestRegisterWithNothingOffered(t *testing.T) {
 func TestConfiguredClientOfAnotherIssuer(t *testing.T) {
 	evil := newPeer(t, sends(201, `{"client_id":"new"}`))
 	f := flow(t, Config{Client: &Client{Issuer: "https://as.example.com", ID: "own", Secret: "s"}})
-	_, err := f.Register(t.Context(), evil.authority(), redirectURI, nil, nil)
-	mismatch := assert.As[*IssuerMismatchError](t, err)
+	mismatch := assert.As[*IssuerMismatchError](t, assert.Err(f.Register(t.Context(), evil.authority(), redirectURI, nil, nil)))
 	assert.Equal(t, [...]any{mismatch.what, mismatch.want, mismatch.got}, [...]any{"registered client", evil.url, "https://as.example.com"}, "mismatch")
 	assert.Equal(t, len(evil.requests()), 0)
 }
 
 func TestMetadataDocumentWithKey(t *testing.T) {
-	as := newPeer(t, sends(500, ""))
-	a := as.authority()
+	a := newPeer(t, sends(500, "")).authority()
 	a.MetadataDocuments = true
 	config := Config{Registration: Registration{ClientMetadataURL: "https://agent.example.com/client.json"}}
 	for _, want := range []string{authNone, authKey} {
@@ -263,11 +261,9 @@ func TestRegistrationIsNotRedirected(t *testing.T) {
 
 // TestRegisterSharesNothing: what Register returns can be changed.
 func TestRegisterSharesNothing(t *testing.T) {
-	own := &Client{Issuer: "https://as.example.com", ID: "own", RedirectURIs: []string{redirectURI}}
-	f := flow(t, Config{Client: own})
+	f := flow(t, Config{Client: &Client{Issuer: "https://as.example.com", ID: "own", RedirectURIs: []string{redirectURI}}})
 	a := &Authority{Issuer: "https://as.example.com"}
-	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil, nil))(t)
-	c.RedirectURIs[0] = "changed"
+	assert.Value(f.Register(t.Context(), a, redirectURI, nil, nil))(t).RedirectURIs[0] = "changed"
 	assert.Equal(t, fmt.Sprint(assert.Value(f.Register(t.Context(), a, redirectURI, nil, nil))(t).RedirectURIs), fmt.Sprint([]string{redirectURI}))
 }
 

@@ -52,8 +52,7 @@ func (p *project) config(entry string) *config.Config {
 	p.Helper()
 	file := filepath.Join(p.dir, ".mcp.json")
 	assert.OK(p, os.WriteFile(file, []byte(`{"mcpServers":{"notes":`+entry+`}}`), 0o600))
-	c := assert.Value(config.Load(context.Background(), file, &config.Options{Scope: config.ScopeProject}))(p)
-	return c
+	return assert.Value(config.Load(context.Background(), file, &config.Options{Scope: config.ScopeProject}))(p)
 }
 
 // starts returns a line for each start of a program of the project.
@@ -171,8 +170,7 @@ func TestApprovalAtReconnect(t *testing.T) {
 	assert.Fails(t, h.Restart(t.Context(), "notes"), "Restart with another program succeeded")
 	p.wantStarts(filepath.Join(second, "notes"))
 	awaitStage(t, h, host.StageNotAllowed)
-	l := approvePending(t, h)
-	assert.Equal(t, l.Path, evil, "asked for")
+	assert.Equal(t, approvePending(t, h).Path, evil, "asked for")
 	p.wantStarts(filepath.Join(second, "notes"), evil)
 }
 
@@ -204,8 +202,7 @@ func TestApprovalOfLoaders(t *testing.T) {
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
 	p.apply(h, `{"command":"./bin/notes","cwd":".","env":{"KEY":"s3cret","NODE_OPTIONS":"--require ./one"}}`)
-	l := approvePending(t, h)
-	text := l.String()
+	text := approvePending(t, h).String()
 	assert.Lacks(t, text, "s3cret", "shown")
 	assert.Contains(t, text, `NODE_OPTIONS='--require ./one'`, "shown")
 	p.apply(h, `{"command":"./bin/notes","cwd":".","env":{"KEY":"s3cret","NODE_OPTIONS":"--require ./two"}}`)
@@ -238,8 +235,7 @@ func TestUnsoundBook(t *testing.T) {
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	status := wantStage(t, h, host.StageNotAllowed)
 
-	unsound := assert.As[*consent.Error](t, status.Err, "the error")
-	assert.Equal(t, unsound.File, file, "the error")
+	assert.Equal(t, assert.As[*consent.Error](t, status.Err, "the error").File, file, "the error")
 	pending := onlyPending(t, h)
 	assert.As[*consent.Error](t, h.AllowLaunch(t.Context(), "ann", pending.Fingerprint()), "Approve")
 	p.wantStarts()
@@ -305,8 +301,7 @@ func TestApprovalBeforeAnswers(t *testing.T) {
 	pending := onlyPending(t, h)
 	assert.Equal(t, asked.Load(), 0, "questions")
 	assert.Equal(t, looked.Load(), 0, "secrets looked up")
-	shown := pending.String()
-	hosttest.ContainsAll(t, shown, "args[0]: ${input:word}", "env.K: ${keyring:k}", "env.A: ${env:HOME}")
+	hosttest.ContainsAll(t, pending.String(), "args[0]: ${input:word}", "env.K: ${keyring:k}", "env.A: ${env:HOME}")
 	assert.OK(t, h.AllowLaunch(t.Context(), "ann", pending.Fingerprint()))
 	wantStage(t, h, host.StageReady)
 	p.wantStarts(pending.Path + " said")
@@ -335,8 +330,7 @@ func (p *project) applyFrom(h *host.Host, entry, file string, scope config.Scope
 	p.Helper()
 	c := p.config(entry)
 	c.Servers[0].Source.File, c.Servers[0].Source.Scope = file, scope
-	report := assert.Value(h.Apply(p.Context(), c))(p)
-	return report
+	return assert.Value(h.Apply(p.Context(), c))(p)
 }
 
 // The same entry in another file is trusted as that file is.
@@ -384,8 +378,7 @@ func (f *flakyStore) Load(ctx context.Context, name string, known storage.Revisi
 func TestApplyWhileBookIsDown(t *testing.T) {
 	p := newProject(t)
 	store := &flakyStore{Store: storage.NewMemory()}
-	book := assert.Value(consent.Load(t.Context(), store, "consents"))(t)
-	h := newApprovalHost(t, book)
+	h := newApprovalHost(t, assert.Value(consent.Load(t.Context(), store, "consents"))(t))
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	approvePending(t, h)
 	store.down.Store(true)
@@ -413,15 +406,13 @@ func TestCommittedLedgerIsSeenOnce(t *testing.T) {
 		StateDir: t.TempDir(), Registry: pinned(t, ledger), OpenWait: -1, Config: &config.Options{Scope: config.ScopeProgram},
 	}))(t)
 	assert.OK(t, author.Close())
-	text := assert.Value(os.ReadFile(ledger))(t)
-	p.write(ledger, strings.ReplaceAll(string(text), `"first use"`, `"mallory"`))
+	p.write(ledger, strings.ReplaceAll(string(assert.Value(os.ReadFile(ledger))(t)), `"first use"`, `"mallory"`))
 
 	opts := &host.Options{StateDir: t.TempDir(), Registry: pinned(t, ledger), OpenWait: -1}
 	user := assert.Value(host.Open(t.Context(), file, opts))(t)
 	p.opened(user, nil)
 	pending := onlyPending(t, user)
-	shown := pending.String()
-	hosttest.ContainsAll(t, shown, "1 by \"mallory\" until 2", ledger)
+	hosttest.ContainsAll(t, pending.String(), "1 by \"mallory\" until 2", ledger)
 	bare := *pending
 	bare.Accepted = ""
 	assert.Equal(t, bare.Fingerprint(), pending.Fingerprint(), "the fingerprint without what is accepted")
@@ -447,8 +438,7 @@ func TestNoLedgerIsSeenWhereThereIsNone(t *testing.T) {
 func TestReportOfUnapprovedServers(t *testing.T) {
 	for _, entry := range []string{`{"command": "./bin/notes"}`, `{"command": "./bin/notes", "lazy": true}`} {
 		p := newProject(t)
-		h := newApprovalHost(t, consent.New())
-		report := assert.Value(h.Apply(watchdog(t), p.config(entry)))(t)
+		report := assert.Value(newApprovalHost(t, consent.New()).Apply(watchdog(t), p.config(entry)))(t)
 		assert.Equal(t, len(report.Started), 0, "started")
 		assert.Equal(t, fmt.Sprint(report.NotAllowed), fmt.Sprint([]string{"notes"}), "unapproved")
 

@@ -23,8 +23,8 @@ import (
 // A commandServers makes servers in this process, by the command of their entry. A
 // server's only tool is named after the command, and waits while hold is open.
 type commandServers struct {
-	mu sync.Mutex
-	started []string
+	mu            sync.Mutex
+	started       []string
 	hold, entered chan struct{}
 }
 

@@ -101,11 +101,9 @@ func TestBusyServerRefusesBeforeApproval(t *testing.T) {
 			h, ctx, asked := openBusyHost(t, more)
 			_, err := h.Registry().Call(ctx, "s__a", json.RawMessage(`no JSON`))
 
-			busy := assert.As[*mcp.BusyError](t, err)
-			assert.True(t, busy.RetryAfter > 0, "RetryAfter")
+			assert.True(t, assert.As[*mcp.BusyError](t, err).RetryAfter > 0, "RetryAfter")
 			assert.Equal(t, asked.Load(), 0, "the approver was asked times")
-			inspected := assert.Value(h.Inspect("s"))(t)
-			assert.Equal(t, inspected.Calls.Total.Refused, 1, "refused calls")
+			assert.Equal(t, assert.Value(h.Inspect("s"))(t).Calls.Total.Refused, 1, "refused calls")
 		})
 	}
 }

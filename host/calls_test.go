@@ -77,8 +77,7 @@ func TestCallsOfAMeter(t *testing.T) {
 		record(0, nil, &mcp.UnavailableError{Err: errors.New("down")})
 		record(0, nil, &mcp.BusyError{})
 		c := m.calls()
-		want := CallCounts{Done: 1, ToolErrors: 1, TimedOut: 1, Unavailable: 1, Refused: 1, Cancelled: 1}
-		assert.Equal(t, c.Total, want, "total")
+		assert.Equal(t, c.Total, CallCounts{Done: 1, ToolErrors: 1, TimedOut: 1, Unavailable: 1, Refused: 1, Cancelled: 1}, "total")
 		assert.Equal(t, *c.ErrorRate, 0.5, "error rate")
 		assert.Equal(t, c.Latency.Count, 3, "calls of the latency")
 		last := m.last.Load()

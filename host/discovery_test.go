@@ -100,7 +100,9 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 			return complete(ctx, w, back)
 		}
 	}
-	byHost := through(func(ctx context.Context, w parties, back string) error { return assert.Err(w.host.Complete(ctx, back, nil)) })
+	byHost := through(func(ctx context.Context, w parties, back string) error {
+		return assert.Err(w.host.Complete(ctx, back, nil))
+	})
 	prompt := func(ctx context.Context, w parties) error { return assert.Err(w.host.Login(ctx, alice)) }
 	tests := map[string]struct {
 		identity string
@@ -189,8 +191,7 @@ func newOpenMCP(t *testing.T) string {
 func logInAt(t *testing.T, h *host.Host, as *authtest.Server, user string) {
 	t.Helper()
 	ctx := watchdog(t)
-	login := assert.Value(h.Login(ctx, session.Key{User: user, Server: "s"}))(t)
-	callback, err := as.ApproveAs(ctx, "user "+user, login.URL)
+	callback, err := as.ApproveAs(ctx, "user "+user, assert.Value(h.Login(ctx, session.Key{User: user, Server: "s"}))(t).URL)
 	if err == nil {
 		_, err = h.Complete(ctx, callback, nil)
 	}

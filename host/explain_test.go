@@ -169,8 +169,7 @@ func TestCallsOfAClosedHost(t *testing.T) {
 	assert.Is(t, wantNotReady(t, watchdog(t), r, "s__echo", "s", "closed"), host.ErrClosed)
 	assert.As[*registry.UnknownToolError](t, assert.Err(r.Call(watchdog(t), "other__none", nil)), "of no host: got")
 	assert.As[*registry.UnknownToolError](t, assert.Err(shared.Call(watchdog(t), "s__echo", nil)))
-	next := open(t, path, fakes(&host.Options{Registry: shared}))
-	assert.Value(call(t, next, "s__echo", `{"text": "hi"}`))(t)
+	assert.Value(call(t, open(t, path, fakes(&host.Options{Registry: shared})), "s__echo", `{"text": "hi"}`))(t)
 }
 
 // Hosts with one registry answer each for its own servers.

@@ -116,9 +116,7 @@ func TestFollowABadFile(t *testing.T) {
 	whole := servers("a", "b")
 	assert.Value(f.change(whole))(t)
 	for i := range len(whole) {
-		_, err := f.change(whole[:i])
-		fault := assert.As[*config.Error](t, err, "%q", whole[:i])
-		assert.Equal(t, fault.File, f.path, "%q", whole[:i])
+		assert.Equal(t, assert.As[*config.Error](t, assert.Err(f.change(whole[:i])), "%q", whole[:i]).File, f.path, "%q", whole[:i])
 		assert.Equal(t, f.running(), "a b", "after %q there runs", whole[:i])
 	}
 	assert.OK(t, os.Remove(f.path))
@@ -132,8 +130,7 @@ func TestFollowABadFile(t *testing.T) {
 func TestFollowABadEntry(t *testing.T) {
 	f := newFollowing(t, watchdog(t), filepath.Join(t.TempDir(), "mcp.json"))
 	assert.Value(f.change(servers("a")))(t)
-	report := assert.Value(f.change(`{"mcpServers": {"a": {"command": 5}, "b": {"command": "x"}}}`))(t)
-	assert.Fails(t, report.Failed["a"])
+	assert.Fails(t, assert.Value(f.change(`{"mcpServers": {"a": {"command": 5}, "b": {"command": "x"}}}`))(t).Failed["a"])
 	assert.Equal(t, f.running(), "a b")
 }
 
@@ -177,9 +174,7 @@ func TestOpenStoreFollows(t *testing.T) {
 	opts := exampleOptions()
 	opts.Follow = true
 	h := assert.Value(openStore(t.Context(), record.NewStore(kept, "servers"), opts))(t)
-	defer func() {
-		assert.Is(t, h.Close(), nil)
-	}()
+	defer func() { assert.Is(t, h.Close(), nil) }()
 	await := func(want int) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -270,8 +270,7 @@ func TestStorm(t *testing.T) {
 	h := newHost(t, pipes.options(), configs[0])
 	storm(t, h, configs, 16, assert.Cases(8, 30))
 	last := parseEntries(t, "s0", `{"command": "x", "args": ["last"]}`, "s1", `{"command": "x", "args": ["last"]}`)
-	report := assert.Value(h.Apply(watchdog(t), last))(t)
-	assert.Equal(t, len(report.Failed), 0, "the last Apply")
+	assert.Equal(t, len(assert.Value(h.Apply(watchdog(t), last))(t).Failed), 0, "the last Apply")
 	assert.Equal(t, names(h), "s0__echo s1__echo", "tools")
 	for _, name := range []string{"s0", "s1"} {
 		assert.Equal(t, assert.Value(call(t, h, name+"__echo", "{}"))(t), "last", "%s", name)
@@ -319,7 +318,9 @@ func wantClosed(t *testing.T, h *host.Host, c *config.Config) {
 
 // hostMethods calls the methods that need a host that runs, by their names.
 var hostMethods = map[string]func(ctx context.Context, h *host.Host, server string) error{
-	"Apply": func(ctx context.Context, h *host.Host, _ string) error { return assert.Err(h.Apply(ctx, &config.Config{})) },
+	"Apply": func(ctx context.Context, h *host.Host, _ string) error {
+		return assert.Err(h.Apply(ctx, &config.Config{}))
+	},
 	"ApplyServers": func(ctx context.Context, h *host.Host, s string) error {
 		return assert.Err(h.ApplyServers(ctx, "remove", s, func(context.Context) (map[string]*config.Server, error) { return nil, nil }))
 	},
@@ -387,8 +388,7 @@ func TestMethodsOfAClosedHost(t *testing.T) {
 // nothing secret, and nothing after its end.
 func TestActivity(t *testing.T) {
 	ctx := watchdog(t)
-	path := filepath.Join(t.TempDir(), "activity.jsonl")
-	file := assert.Value(activity.OpenFile(path))(t)
+	file := assert.Value(activity.OpenFile(filepath.Join(t.TempDir(), "activity.jsonl")))(t)
 	log := activity.New(nil, file)
 	reg := registry.New(nil)
 	const secret = "correct horse"

@@ -89,8 +89,7 @@ func (w *loginHost) logIn(as *authtest.Server, user, server string) {
 	if user != "" {
 		ctx = session.WithUser(ctx, user)
 	}
-	login := assert.Value(w.host.Login(ctx, session.Key{Server: server}))(w.t)
-	callback := assert.Value(as.ApproveAs(ctx, "user "+user, login.URL))(w.t)
+	callback := assert.Value(as.ApproveAs(ctx, "user "+user, assert.Value(w.host.Login(ctx, session.Key{Server: server}))(w.t).URL))(w.t)
 
 	assert.As[*session.UserError](w.t, assert.Err(w.host.Complete(ctx, callback, &session.CompleteOptions{User: "mallory"})), "completed by another")
 	key := assert.Value(w.host.Complete(ctx, callback, &session.CompleteOptions{User: user}))(w.t)
@@ -142,9 +141,7 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 	for server := range as {
 		for _, user := range users {
 			for range 16 {
-				wg.Go(func() {
-					assert.Equal(t, answerOf(w.whoami(user, server)), "user "+user, "at %s", server)
-				})
+				wg.Go(func() { assert.Equal(t, answerOf(w.whoami(user, server)), "user "+user, "at %s", server) })
 			}
 		}
 	}
@@ -183,8 +180,7 @@ func TestSharedLogin(t *testing.T) {
 	c := assert.Value(w.host.Client(watchdog(t), session.Key{Server: "s"}))(t)
 	assert.OK(t, c.Ping(session.WithUser(watchdog(t), "alice")), "by the client")
 
-	_, err := w.host.Login(watchdog(t), session.Key{User: "alice", Server: "s"})
-	assert.As[*login.Error](t, err, "alice logs in")
+	assert.As[*login.Error](t, assert.Err(w.host.Login(watchdog(t), session.Key{User: "alice", Server: "s"})), "alice logs in")
 	assert.As[*login.Error](t, w.host.Logout(watchdog(t), session.Key{User: "alice", Server: "s"}), "alice logs out")
 }
 
@@ -223,8 +219,7 @@ func TestNoLogins(t *testing.T) {
 	assert.Fails(t, err, "completed")
 
 	assert.As[*host.UnknownServerError](t, h.Logout(watchdog(t), session.Key{Server: "t"}))
-	w := newLoginsHost(t, nil)
-	assert.As[*login.Error](t, assert.Err(w.logins.Sessions().Login(watchdog(t), session.Key{Server: "gone"})))
+	assert.As[*login.Error](t, assert.Err(newLoginsHost(t, nil).logins.Sessions().Login(watchdog(t), session.Key{Server: "gone"})))
 	if _, err := login.New(session.Memory(), &login.Options{Session: session.Options{
 		Config: func(session.Key) (*auth.Config, error) { return nil, nil },
 	}}); err == nil {
@@ -301,8 +296,7 @@ func TestLoginOutlivesAFailedReplacement(t *testing.T) {
 	t.Parallel()
 	w := newLoginsHost(t, nil)
 	as := authtest.NewServer(t, nil)
-	rs := as.NewMCP(nil)
-	w.apply(&config.Server{Name: "s", URL: rs.URL})
+	w.apply(&config.Server{Name: "s", URL: as.NewMCP(nil).URL})
 	w.logIn(as, "", "s")
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 
@@ -349,8 +343,7 @@ func TestLoginsFollowTheConfiguration(t *testing.T) {
 	w.apply(&config.Server{Name: "s", URL: rs.URL})
 	w.logIn(one, "", "s")
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
-	report := w.apply(&config.Server{Name: "s", URL: rs.URL, Description: "new"})
-	assert.Equal(t, len(report.Replaced), 1, "replaced")
+	assert.Equal(t, len(w.apply(&config.Server{Name: "s", URL: rs.URL, Description: "new"}).Replaced), 1, "replaced")
 	assert.Equal(t, assert.Value(w.whoami("", "s"))(t), "user")
 	assert.Equal(t, len(one.Families()), 1, "logins")
 	// Another address wants another login, and sees nothing of this one.

@@ -66,8 +66,7 @@ func TestOpenReportsTheFile(t *testing.T) {
 	_, err := host.Open(watchdog(t), path, nil)
 	assert.Fails(t, err, "malformed")
 	assert.True(t, strings.HasPrefix(err.Error(), path+":3:"), "malformed")
-	_, err = host.Open(watchdog(t), filepath.Join(t.TempDir(), "none"), nil)
-	assert.Is(t, err, fs.ErrNotExist, "missing")
+	assert.Is(t, assert.Err(host.Open(watchdog(t), filepath.Join(t.TempDir(), "none"), nil)), fs.ErrNotExist, "missing")
 }
 
 func TestFilterAndRename(t *testing.T) {
@@ -97,8 +96,7 @@ func TestHeadersAndNativeTools(t *testing.T) {
 	})))
 	assert.Equal(t, names(h), "add remote__echo", "tools")
 	assert.Equal(t, assert.Value(call(t, h, "add", `{"A":1,"B":2}`))(t), "3", "add")
-	unknown := assert.As[*registry.UnknownToolError](t, assert.Err(call(t, h, "remote__ecco", `{}`)))
-	assert.Equal(t, unknown.Suggestions[0], "remote__echo")
+	assert.Equal(t, assert.As[*registry.UnknownToolError](t, assert.Err(call(t, h, "remote__ecco", `{}`))).Suggestions[0], "remote__echo")
 }
 
 // A stuckServer never answers, and does not end before the test lets it.
@@ -229,12 +227,10 @@ func TestOpenLeavesNoProcess(t *testing.T) {
 		cancel()
 	}()
 	path := write(t, "hung", child(t, "hold", fmt.Sprintf(`"args": [%q]`, listener.Addr())))
-	_, err := host.Open(ctx, path, patient(&host.Options{Transport: killSoon("hung")}))
-	assert.Is(t, err, context.Canceled)
+	assert.Is(t, assert.Err(host.Open(ctx, path, patient(&host.Options{Transport: killSoon("hung")}))), context.Canceled)
 	conn := <-alive
 	defer func() { _ = conn.Close() }()
-	_, err = conn.Read(make([]byte, 1))
-	assert.Fails(t, err, "a byte, want the end of the process")
+	assert.Fails(t, assert.Err(conn.Read(make([]byte, 1))), "a byte, want the end of the process")
 }
 
 // The errors of required servers have a type, and stay what they are.

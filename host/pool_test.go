@@ -31,8 +31,8 @@ import (
 
 // A holdingServer is a server of many users in this process, whose tool waits for leave.
 type holdingServer struct {
-	entered chan string
-	leave chan struct{}
+	entered      chan string
+	leave        chan struct{}
 	living, most atomic.Int64
 }
 
@@ -180,8 +180,7 @@ func TestCachedAnswersAreOfTheirUser(t *testing.T) {
 		assert.OK(t, h.Discover(watchdog(t), session.Key{User: "ann", Server: "s"}))
 		for _, user := range []string{"ann", "bob", "ann"} {
 			c := assert.Value(h.Client(watchdog(t), session.Key{User: user, Server: "s"}))(t)
-			res := assert.Value(c.ReadResource(watchdog(t), "a:mine", nil))(t)
-			assert.Equal(t, res.Contents[0].Text, user, "%s", scope)
+			assert.Equal(t, assert.Value(c.ReadResource(watchdog(t), "a:mine", nil))(t).Contents[0].Text, user, "%s", scope)
 			assert.Equal(t, (assert.Err(callAs(watchdog(t), h, user, "s__t")) == nil), (user == "ann"), "%s", scope)
 		}
 	}
@@ -198,8 +197,7 @@ func TestClientOfTheContextsUser(t *testing.T) {
 	assert.OK(t, err, "the client of the key's user is that of the context's")
 	assert.False(t, b == a, "the client of the key's user is that of the context's")
 
-	_, err = h.Client(ann, session.Key{User: "ann", Server: "none"})
-	assert.As[*host.UnknownServerError](t, err, "no such server")
+	assert.As[*host.UnknownServerError](t, assert.Err(h.Client(ann, session.Key{User: "ann", Server: "none"})), "no such server")
 }
 
 // However many users wait for the answer of one server, a user can call another one.

@@ -199,8 +199,7 @@ func TestLongCallIsNotIdle(t *testing.T) {
 		cacheCatalogs(t, path, opts)
 		pipes.started.Store(0)
 		h := open(t, path, opts)
-		text := assert.Value(textOf(h.Registry().Call(t.Context(), "s__echo", nil)))(t)
-		assert.Equal(t, text, "late")
+		assert.Equal(t, assert.Value(textOf(h.Registry().Call(t.Context(), "s__echo", nil)))(t), "late")
 		assert.Equal(t, pipes.started.Load(), 1, "servers were started")
 		hosttest.Sleep(2 * time.Minute)
 		assert.Equal(t, status(t, h, "s").Stage, host.StageCached, "afterwards")
@@ -373,8 +372,7 @@ func TestSlowStartIsNotIdle(t *testing.T) {
 				}
 			},
 		}}
-		opts := (&host.Options{Transport: pipes.transport, StateDir: state}).Times(3*time.Second, 0)
-		h := open(t, path, opts)
+		h := open(t, path, (&host.Options{Transport: pipes.transport, StateDir: state}).Times(3*time.Second, 0))
 		hosttest.Sleep(5 * time.Minute)
 		assert.Equal(t, status(t, h, "s").Stage, host.StageCached, "tools")
 		assert.Equal(t, names(h), "s__echo", "tools")

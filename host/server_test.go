@@ -88,8 +88,7 @@ func TestDisableEnableRestart(t *testing.T) {
 	assert.OK(t, h.Enable(ctx, "a"), "enabling twice")
 	before := assert.Value(call(t, h, "a__echo", `{"text":""}`))(t)
 	assert.OK(t, h.Restart(ctx, "a"))
-	after := assert.Value(call(t, h, "a__echo", `{"text":""}`))(t)
-	assert.False(t, before == after, "restart")
+	assert.False(t, before == assert.Value(call(t, h, "a__echo", `{"text":""}`))(t), "restart")
 
 	assert.As[*host.UnknownServerError](t, h.Restart(ctx, "c"), "unknown server")
 }
@@ -158,8 +157,7 @@ func readPID(t *testing.T, path string) int {
 	t.Helper()
 	needProc(t)
 	c := assert.Value(config.Load(t.Context(), path, nil))(t)
-	text := assert.Value(os.ReadFile(c.Servers[0].Env["PID_FILE"].Reveal()))(t)
-	return assert.Value(strconv.Atoi(string(text)))(t)
+	return assert.Value(strconv.Atoi(string(assert.Value(os.ReadFile(c.Servers[0].Env["PID_FILE"].Reveal()))(t))))(t)
 }
 
 // alive reports whether a process runs. One that ended but was not reaped, as

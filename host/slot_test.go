@@ -128,9 +128,7 @@ func TestCallsUnderWayStayWhereTheyAre(t *testing.T) {
 	answers := make(chan string, 3*each)
 	begin := func(on string) {
 		for range each {
-			go func() {
-				answers <- on + " " + answerOf(call(t, h, "s__wait", "{}"))
-			}()
+			go func() { answers <- on + " " + answerOf(call(t, h, "s__wait", "{}")) }()
 		}
 		for range each {
 			assert.Equal(t, <-entered, on, "a call meant for")
@@ -204,8 +202,7 @@ func TestFailedReplacementLeavesNoProcess(t *testing.T) {
 	h := newHost(t, &host.Options{StateDir: host.NoState, Transport: killSoon("s")}, parseEntries(t, "s", marked("s")))
 	old := status(t, h, "s").State.PID
 	for _, entry := range []string{marked("exit"), marked("silent", `"connectTimeoutSeconds": 0.1`)} {
-		report := assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", entry)))(t)
-		assert.Fails(t, report.Failed["s"])
+		assert.Fails(t, assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", entry)))(t).Failed["s"])
 		assert.Equal(t, status(t, h, "s").State.PID, old, "the old process")
 		assert.True(t, alive(old), "the old process")
 	}

@@ -128,17 +128,14 @@ func TestCatalogueThatDiffersForAUser(t *testing.T) {
 		assert.Contains(t, fmt.Sprint(err), "description", "what differs")
 		assert.Equal(t, assert.Value(send("mallory", "users__list"))(t), "list of mallory", "a tool that is the same for the user")
 
-		_, err = send("mallory", "users__extra")
-		assert.As[*registry.UnknownToolError](t, err, "a tool that only one user has")
-		_, err = send("poor", "users__send")
-		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "a tool that the user does not have")
+		assert.As[*registry.UnknownToolError](t, assert.Err(send("mallory", "users__extra")), "a tool that only one user has")
+		assert.Equal(t, mcp.OutcomeOf(assert.Err(send("poor", "users__send"))), mcp.NotSent, "a tool that the user does not have")
 		for _, user := range []string{"first", "ann", "bob"} {
 			assert.Equal(t, assert.Value(send(user, "users__send"))(t), "send of "+user, "another user")
 		}
 	}
 	assert.Equal(t, o.called("send of mallory"), 0, "the tool ran")
-	after := h.Registry().Snapshot()
-	assert.Equal(t, after.Version(), before.Version(), "the catalogue went from version")
+	assert.Equal(t, h.Registry().Snapshot().Version(), before.Version(), "the catalogue went from version")
 	assert.Equal(t, len(accepted.Pending("users")), 0)
 	o.check(t)
 }
@@ -323,8 +320,8 @@ func newUserHost(t *testing.T, o *userServer, first string, change func(*host.Op
 func TestUserHeadersNameTheUserExactly(t *testing.T) {
 	for name, test := range map[string]struct {
 		entry, user string
-		headers http.Header
-		want string
+		headers     http.Header
+		want        string
 	}{
 		"blank before":  {`"userHeader": "X-User"`, " anna", nil, "header"},
 		"blank behind":  {`"userHeader": "X-User"`, "anna ", nil, "header"},

@@ -53,8 +53,7 @@ func TestCallToolMeta(t *testing.T) {
 		}
 		assert.Contains(t, params, version)
 		assert.Equal(t, strings.Count(params, "protocolVersion"), 1, "protocolVersion")
-		_, err = c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Meta: mcp.Meta{"own": func() {}}})
-		wantOutcome(t, err, mcp.NotSent)
+		wantOutcome(t, assert.Err(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Meta: mcp.Meta{"own": func() {}}})), mcp.NotSent)
 	})
 }
 
@@ -89,8 +88,7 @@ func TestCallToolContent(t *testing.T) {
 
 func TestCallToolEmptyResult(t *testing.T) {
 	for _, raw := range []string{`{}`, `{"content":null,"structuredContent":null,"isError":null}`, `{"resultType":"complete"}`, `{"_meta":7}`} {
-		server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(raw)})
-		res := mustCall(t, newClient(t, server, nil), "x")
+		res := mustCall(t, newClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Result(raw)}), nil), "x")
 		assert.Equal(t, [...]any{res.Content == nil, len(res.Content), res.StructuredContent == nil, res.IsError}, [...]any{false, 0, true, false})
 	}
 }
@@ -211,8 +209,7 @@ func TestIdleAfterProgress(t *testing.T) {
 		}})), &mcp.ClientOptions{IdleTimeout: 2 * time.Second})
 		start := time.Now()
 		_, err := call(t, c, "x")
-		timeout := assert.As[*mcp.TimeoutError](t, err)
-		assert.Equal(t, [...]any{timeout.Limit, time.Since(start)}, [...]any{"idle", 3 * time.Second})
+		assert.Equal(t, [...]any{assert.As[*mcp.TimeoutError](t, err).Limit, time.Since(start)}, [...]any{"idle", 3 * time.Second})
 	})
 }
 

@@ -23,8 +23,7 @@ import (
 func TestStateOfReadyServer(t *testing.T) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) {
 		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, "")), nil)
-		before := wantPhase(t, c, mcp.Idle)
-		assert.Equal(t, before.Connections+server.Connections(), 0, "connections before the first use")
+		assert.Equal(t, wantPhase(t, c, mcp.Idle).Connections+server.Connections(), 0, "connections before the first use")
 		pass(time.Second)
 		ready(t, c)
 		s := wantPhase(t, c, mcp.Ready)
@@ -96,16 +95,14 @@ func TestCallWakesWaiting(t *testing.T) {
 		for failures := 1; failures < 9; failures++ {
 			s := wantPhase(t, c, mcp.Waiting)
 			assert.Equal(t, s.Failures, failures, "failures")
-			floor := min(250*time.Millisecond<<(failures-1), 5*time.Second)
-			want := min(floor, time.Until(s.RetryAt))
+			want := min(min(250*time.Millisecond<<(failures-1), 5*time.Second), time.Until(s.RetryAt))
 			start := time.Now()
 			assert.Is(t, c.Ready(t.Context()), errDown)
 			assert.Equal(t, time.Since(start), want, "after %d failures the attempt came after", failures)
 			assert.Equal(t, server.Connections(), failures+1, "attempts")
 		}
 		// A call that comes late finds the floor behind it.
-		left := time.Until(c.State().RetryAt)
-		pass(left - time.Nanosecond)
+		pass(time.Until(c.State().RetryAt) - time.Nanosecond)
 		server.Down(nil)
 		start := time.Now()
 		ready(t, c)

@@ -264,8 +264,7 @@ func TestProcessKilled(t *testing.T) {
 			break
 		}
 	}
-	res := assert.Value(c.CallTool(ctx, "echo", json.RawMessage(`{"text":"again"}`), nil))(t)
-	assert.Equal(t, res.Text(), "again", "result")
+	assert.Equal(t, assert.Value(c.CallTool(ctx, "echo", json.RawMessage(`{"text":"again"}`), nil))(t).Text(), "again", "result")
 }
 
 // A process outlives the conversations that use it: their contexts end, one in

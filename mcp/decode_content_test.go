@@ -58,8 +58,7 @@ func sameJSON(t *testing.T, got, want string) bool {
 	canonical := func(text string) string {
 		var value any
 		assert.OK(t, json.Unmarshal([]byte(text), &value), "%s", text)
-		canon := assert.Value(json.Marshal(value))(t)
-		return string(canon)
+		return string(assert.Value(json.Marshal(value))(t))
 	}
 	return canonical(got) == canonical(want)
 }

@@ -36,9 +36,9 @@ func TestElicit(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, params string
-		answer *mcp.ElicitResult
-		err error
-		want string
+		answer       *mcp.ElicitResult
+		err          error
+		want         string
 	}{
 		{"accepted", question, accept(map[string]any{"name": "Ann"}), nil, `{"action":"accept","content":{"name":"Ann"}}`},
 		{"declined", question, &mcp.ElicitResult{Action: "decline", Content: map[string]any{"name": "Ann"}}, nil, `{"action":"decline"}`},

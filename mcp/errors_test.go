@@ -106,8 +106,7 @@ func deceives(text string) rune {
 
 func spelled(t *testing.T) string {
 	t.Helper()
-	quoted := assert.Value(json.Marshal(spell))(t)
-	return string(quoted)
+	return string(assert.Value(json.Marshal(spell))(t))
 }
 
 // What a server writes into its errors and answers is made visible in the texts of errors.

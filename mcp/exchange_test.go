@@ -42,8 +42,7 @@ func TestInputRequired(t *testing.T) {
 			needs(`{"q3":`+inputRequest+`}`, ""),
 			text("done"),
 		)}), &mcp.ClientOptions{Elicit: annAnswers})
-		res := assert.Value(c.CallTool(t.Context(), "x", json.RawMessage(`{"a":1}`), nil))(t)
-		assert.Equal(t, textOf(t, res), "done", "result")
+		assert.Equal(t, textOf(t, assert.Value(c.CallTool(t.Context(), "x", json.RawMessage(`{"a":1}`), nil))(t)), "done", "result")
 		const ann = `{"action":"accept","content":{"name":"Ann"}}`
 		for i, want := range [][4]string{
 			{`"x"`, `{"a":1}`, "", ""},
@@ -261,17 +260,15 @@ func TestInputRoundOfABusyServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(needs("", `"s1"`), needs(`{"a":`+inputRequest+`}`, `"s2"`))})
 		_, err := newClient(t, server, noHandler(t)).CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Input: &mcp.InputRound{}})
-		need := assert.As[*mcp.InputRequiredError](t, err)
-		assert.Equal(t, string(need.State), `"s2"`, "state")
+		assert.Equal(t, string(assert.As[*mcp.InputRequiredError](t, err).State), `"s2"`, "state")
 		wantCount(t, server, "tools/call", 2)
 	})
 }
 
 // A server of an older revision waits for the answer, which only a handler can give.
 func TestInputRoundOfAnOlderServer(t *testing.T) {
-	server := legacy(t, mcptest.Script{"tools/call": asking(question)})
-	log, c := withRequestLog(t, server)
-	assert.OK(t, assert.Err(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Input: &mcp.InputRound{}})))
+	log, c := withRequestLog(t, legacy(t, mcptest.Script{"tools/call": asking(question)}))
+	assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Input: &mcp.InputRound{}}))(t)
 	log.want(t, "true x")
 }
 

@@ -69,9 +69,7 @@ func TestZeroClient(t *testing.T) {
 // A foreign transport returns conn.
 type foreign struct{ conn mcp.Conn }
 
-func (f *foreign) Connect(context.Context) (mcp.Conn, error) {
-	return f.conn, nil
-}
+func (f *foreign) Connect(context.Context) (mcp.Conn, error) { return f.conn, nil }
 
 // A foreignConn reads message, once if ends, and else waits.
 type foreignConn struct {

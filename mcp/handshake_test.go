@@ -129,10 +129,8 @@ func TestMessagesBeforeTheHandshake(t *testing.T) {
 			c.Notify("notifications/resources/list_changed", "")
 			c.Notify("notifications/message", `{"level":"info","data":"starting"}`)
 			c.Notify("notifications/of/nobody", `[1]`)
-			_, err := c.Ask("ping", "")
-			assert.OK(t, err, "ping")
-			_, err = c.Ask("roots/list", "")
-			assert.As[*mcp.JSONRPCError](t, err)
+			assert.OK(t, assert.Err(c.Ask("ping", "")), "ping")
+			assert.As[*mcp.JSONRPCError](t, assert.Err(c.Ask("roots/list", "")))
 			shake(c)
 		}, "tools/call": text("done")}), nil)
 		mustCall(t, c, "x")
@@ -243,8 +241,7 @@ func TestPinnedDiscoverIsUnanswered(t *testing.T) {
 // A failure of a server that may speak the revision is no ProtocolVersionError.
 func TestPinnedHandshakeFails(t *testing.T) {
 	server := legacy(t, mcptest.Script{"initialize": mcptest.Error(-32603, "out of order")})
-	c := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20251125})
-	err := c.Ready(t.Context())
+	err := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20251125}).Ready(t.Context())
 	var other *mcp.ProtocolVersionError
 	var answer *mcp.JSONRPCError
 	if errors.As(err, &other) || !errors.As(err, &answer) {
@@ -278,8 +275,7 @@ func TestPinnedRevisionOverHTTP(t *testing.T) {
 	assert.Equal(t, len(s.of("initialize")), 0, "times initialize")
 	for _, revision := range revisions() {
 		s := newWebServer(t, revision, nil)
-		c := newReady(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: revision})
-		assert.Equal(t, c.State().ProtocolVersion, revision, "revision")
+		assert.Equal(t, newReady(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: revision}).State().ProtocolVersion, revision, "revision")
 	}
 }
 
@@ -312,8 +308,7 @@ func TestProbeAnsweredByModernError(t *testing.T) {
 // wantRefusal fails the test unless a handshake ended with the server's error.
 func wantRefusal(t *testing.T, err error, code int64) {
 	t.Helper()
-	refused := assert.As[*mcp.JSONRPCError](t, err)
-	assert.Equal(t, refused.Code, code, "code")
+	assert.Equal(t, assert.As[*mcp.JSONRPCError](t, err).Code, code, "code")
 	wantOutcome(t, err, mcp.NotSent)
 }
 

@@ -37,8 +37,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 			script["server/discover"] = mcptest.Sequence(probe, mcptest.Hang, mcptest.Hang, mcptest.Hang, probe)
 		}
 		server, c := withReady(t, mcptest.NewServer(t, script), nil)
-		silent := assert.As[*mcp.UnresponsiveError](t, whyNotReady(t, c))
-		assert.Between(t, silent.For, 3*time.Minute, 5*time.Minute, "silence")
+		assert.Between(t, assert.As[*mcp.UnresponsiveError](t, whyNotReady(t, c)).For, 3*time.Minute, 5*time.Minute, "silence")
 		ready(t, c)
 		assert.Equal(t, server.Connections(), 2, "connections")
 	})

@@ -47,8 +47,7 @@ func TestTotalTimeWhileUserIsAsked(t *testing.T) {
 		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(question)}), &mcp.ClientOptions{Elicit: waits})
 		start := time.Now()
 		_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{CallTimeout: 3 * time.Minute})
-		late := assert.As[*mcp.TimeoutError](t, err)
-		assert.Equal(t, [...]any{late.Limit, time.Since(start)}, [...]any{"total", 3 * time.Minute})
+		assert.Equal(t, [...]any{assert.As[*mcp.TimeoutError](t, err).Limit, time.Since(start)}, [...]any{"total", 3 * time.Minute})
 	})
 }
 
@@ -234,7 +233,7 @@ func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
 		server.Notify("notifications/tools/list_changed", `{}`)
 		synctest.Wait()
 		wantOther(t, c.State().ToolsVersion, before, "the change is not heard")
-		assert.OK(t, assert.Err(c.Tools(t.Context())))
+		assert.Value(c.Tools(t.Context()))(t)
 		close(answer)
 		assert.OK(t, <-called)
 	})

@@ -66,8 +66,7 @@ func TestFlawedItemIsLeftOut(t *testing.T) {
 				server := featured(t, revision, mcptest.Script{l.method: mcptest.Result(
 					`{"` + l.member + `":[` + item(1) + `,` + flawed(flaw.member) + `,` + item(2) + `],"resultType":"complete"}`)})
 				c := newClient(t, p.to(server), &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-				n := assert.Value(l.read(t.Context(), c))(t)
-				assert.Equal(t, n, 2, "%s with %s: items", l.method, flaw.name)
+				assert.Equal(t, assert.Value(l.read(t.Context(), c))(t), 2, "%s with %s: items", l.method, flaw.name)
 				assert.Contains(t, log.String(), l.member+"[1]", "%s with %s", l.method, flaw.name)
 				assert.Contains(t, log.String(), flaw.reason, "%s with %s", l.method, flaw.name)
 				wantProblem(t, c, mcp.ListProblem{Method: l.method, Path: l.member + "[1]", Name: "bad", Token: flaw.token}, flaw.reason)

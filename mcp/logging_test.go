@@ -28,8 +28,7 @@ import (
 // levelIn returns the log level in a request's _meta, and levelSet that of a request of its own.
 func levelIn(t testing.TB, params json.RawMessage) string {
 	t.Helper()
-	meta := cmp.Or(memberOf(t, params, "_meta"), "{}")
-	return strings.Trim(memberOf(t, json.RawMessage(meta), "io.modelcontextprotocol/logLevel"), `"`)
+	return strings.Trim(memberOf(t, json.RawMessage(cmp.Or(memberOf(t, params, "_meta"), "{}")), "io.modelcontextprotocol/logLevel"), `"`)
 }
 
 func levelSet(t testing.TB, r mcptest.Received) string {
@@ -348,8 +347,7 @@ func TestLogOutlivesConnection(t *testing.T) {
 // A level that a dying connection did not hear is told to the next one.
 func TestLogLevelAsConnectionEnds(t *testing.T) {
 	server := featured(t, mcp.Revision20251125, mcptest.Script{"logging/setLevel": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{}`))})
-	c := newReady(t, server, nil)
-	assert.OK(t, c.SetLogLevel(t.Context(), "error"))
+	assert.OK(t, newReady(t, server, nil).SetLogLevel(t.Context(), "error"))
 	assert.Equal(t, levelSet(t, server.Await("logging/setLevel", 2)), "error", "level")
 }
 

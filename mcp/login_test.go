@@ -57,8 +57,7 @@ func newLoginServer(t *testing.T, revision string, script map[string]func(*webRe
 func newLoggedIn(t *testing.T, revision string) (*loginServer, *mcp.Client) {
 	g := newLoginServer(t, revision, map[string]func(*webRequest){"tools/call": result(hello)})
 	g.logIn(false)
-	c := newReady(t, &g.to, nil)
-	return g, c
+	return g, newReady(t, &g.to, nil)
 }
 
 func (g *loginServer) TokenSource(context.Context) (oauth2.TokenSource, error) {

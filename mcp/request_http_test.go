@@ -320,8 +320,7 @@ func wantReissued(t *testing.T, s *webServer, method string, n int) {
 // It is issued anew only once.
 func TestLostAgain(t *testing.T) {
 	s := newWebServer(t, mcp.Revision20260728, map[string]func(*webRequest){"tools/list": streamEnds["ends"]})
-	c := newClient(t, &s.HTTP, nil)
-	wantOutcome(t, assert.Err(c.Tools(t.Context())), mcp.Unknown)
+	wantOutcome(t, assert.Err(newClient(t, &s.HTTP, nil).Tools(t.Context())), mcp.Unknown)
 	wantReissued(t, s, "tools/list", 2)
 }
 
@@ -385,8 +384,7 @@ func TestUnknownRevisionOverHTTP(t *testing.T) {
 		},
 		http.MethodDelete: func(*webRequest) {},
 	})
-	c := newClient(t, &s.HTTP, nil)
-	assert.Fails(t, c.Ready(t.Context()), "ready")
+	assert.Fails(t, newClient(t, &s.HTTP, nil).Ready(t.Context()), "ready")
 	ends := s.of(http.MethodDelete)
 	wantLen(t, ends, 1, "ends")
 	assert.Equal(t, ends[0].Header.Get("Mcp-Session-Id"), "s1", "get")

@@ -67,8 +67,7 @@ func TestNotSentTwiceIsAnError(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": text("done")})
 	// The second connection is new, and so a third would be made at once only
 	// by a client that repeats for ever.
-	c := newClient(t, failingFirst(server, 2), nil)
-	wantNotSent(t, assert.Err(call(t, c, "plain")), io.ErrClosedPipe)
+	wantNotSent(t, assert.Err(call(t, newClient(t, failingFirst(server, 2), nil), "plain")), io.ErrClosedPipe)
 	wantCount(t, server, "tools/call", 0)
 }
 
@@ -317,8 +316,7 @@ func TestCallersDataIsOnlyRead(t *testing.T) {
 func TestMaxArguments(t *testing.T) {
 	large := strings.Repeat("x", 2000)
 	server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-		_, err := c.Ask("elicitation/create", question)
-		c.Result(fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, fmt.Sprint(err)))
+		c.Result(fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, fmt.Sprint(assert.Err(c.Ask("elicitation/create", question)))))
 	}}), &mcp.ClientOptions{Limits: mcp.Limits{MaxArguments: 1000}, Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": large}}, nil
 	}})

@@ -180,8 +180,7 @@ func TestGetPrompt(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := featured(t, revision, mcptest.Script{"prompts/get": mcptest.Result(
 			`{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"hi"}},{"role":"assistant","content":{"type":"image","data":"AAE=","mimeType":"image/png"}}]}`)})
-		c := newClient(t, p.to(server), nil)
-		res := assert.Value(c.GetPrompt(t.Context(), "a", map[string]string{"x": "1\n"}, nil))(t)
+		res := assert.Value(newClient(t, p.to(server), nil).GetPrompt(t.Context(), "a", map[string]string{"x": "1\n"}, nil))(t)
 		wantLen(t, res.Messages, 2, "messages")
 		assert.Equal(t, [...]any{string(res.Messages[0].Role), res.Description}, [...]any{"user", "d"})
 		assert.Equal(t, cast[*mcp.TextContent](t, res.Messages[0].Content).Text, "hi", "text")

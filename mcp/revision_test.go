@@ -70,8 +70,7 @@ func newModernServer(t *testing.T, refuse func(*webRequest)) *webServer {
 // wantText fails the test unless a call has the given text as its result.
 func wantText(t *testing.T, c *mcp.Client, want string) {
 	t.Helper()
-	res := assert.Value(call(t, c, "x"))(t)
-	assert.Equal(t, textOf(t, res), want, "the text")
+	assert.Equal(t, textOf(t, assert.Value(call(t, c, "x"))(t)), want, "the text")
 }
 
 func wantRevision(t *testing.T, c *mcp.Client, want string) {
@@ -90,8 +89,7 @@ func TestRevisionGoesBack(t *testing.T) {
 		"405": statusOnly(405), "200 -32601": rpcError(200, methodNotFound, ""),
 	} {
 		t.Run(name, func(t *testing.T) {
-			now := newModernServer(t, rpcError(400, unsupportedVersion, ""))
-			a := newAddress(t, now)
+			a := newAddress(t, newModernServer(t, rpcError(400, unsupportedVersion, "")))
 			c := newClient(t, &a.HTTP, nil)
 			wantText(t, c, "new")
 			before := newOldServer(t, refuse)
@@ -137,8 +135,7 @@ func TestRevisionGoesOn(t *testing.T) {
 			a := newAddress(t, newOldServer(t, rpcError(400, -32000, "")))
 			c := newClient(t, &a.HTTP, nil)
 			wantText(t, c, "old")
-			now := newModernServer(t, refuse)
-			a.server.Store(now)
+			a.server.Store(newModernServer(t, refuse))
 			wantText(t, c, "new")
 			wantRevision(t, c, mcp.Revision20260728)
 		})
@@ -285,8 +282,7 @@ func TestUnsupportedRevisionIsNamed(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			everyPlane(t, func(t *testing.T, p plane) {
-				c := newClient(t, p.to(mcptest.NewServer(t, test.server)), nil)
-				err := c.Ready(t.Context())
+				err := newClient(t, p.to(mcptest.NewServer(t, test.server)), nil).Ready(t.Context())
 				assert.Contains(t, fmt.Sprint(err), test.want)
 				assert.Between(t, len(err.Error()), 0, 400, "bytes of the error")
 				wantOutcome(t, err, mcp.NotSent)

@@ -97,16 +97,14 @@ func TestTaskInvalidEnd(t *testing.T) {
 	}
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"completed"}
-		server := s.server(t, mcptest.Script{"tasks/result": mcptest.Result(`{"content":7}`)})
-		_, err := call(t, newClient(t, p.to(server), nil), "must")
+		_, err := call(t, newClient(t, p.to(s.server(t, mcptest.Script{"tasks/result": mcptest.Result(`{"content":7}`)})), nil), "must")
 		taskError(t, err, mcp.Answered)
 		wantInvalid(t, err, "tasks/result", "content")
 	})
 	// What comes to tasks/get without being an object at all.
 	for _, answer := range []string{`[]`, `null`, `7`, `"working"`} {
 		everyTask(t, func(t *testing.T, s taskScript, p plane) {
-			server := s.server(t, mcptest.Script{"tasks/get": mcptest.Result(answer)})
-			_, err := call(t, newClient(t, p.to(server), withTasks()), "must")
+			_, err := call(t, newClient(t, p.to(s.server(t, mcptest.Script{"tasks/get": mcptest.Result(answer)})), withTasks()), "must")
 			taskError(t, err, mcp.Unknown)
 			wantInvalid(t, err, "tasks/get", "result", "%s", answer)
 		})

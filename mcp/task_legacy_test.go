@@ -57,8 +57,7 @@ func TestTaskResultTooEarly(t *testing.T) {
 func TestTaskResultExpired(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"completed"}
-		server := s.server(t, mcptest.Script{"tasks/result": mcptest.Error(-32602, "expired")})
-		_, err := call(t, newClient(t, p.to(server), nil), "must")
+		_, err := call(t, newClient(t, p.to(s.server(t, mcptest.Script{"tasks/result": mcptest.Error(-32602, "expired")})), nil), "must")
 		taskError(t, err, mcp.Answered)
 		assert.Equal(t, assert.As[*mcp.ServerError](t, err).Method, "tasks/result", "method")
 	})

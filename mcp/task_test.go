@@ -146,8 +146,8 @@ func TestTaskAsked(t *testing.T) {
 	const nobody = `{"tools":{},"tasks":{"list":{},"requests":{"sampling":{"call":{}}}}}`
 	for _, test := range []struct {
 		tool, revision, capabilities string
-		task *mcp.TaskOptions
-		want string
+		task                         *mcp.TaskOptions
+		want                         string
 	}{
 		{"must", mcp.Revision20251125, taskAbilities, nil, `{}`},
 		{"must", mcp.Revision20251125, strings.Replace(taskAbilities, `"call":{}`, `"call":true`, 1), nil, `{}`},
@@ -189,8 +189,7 @@ func TestTaskWithoutList(t *testing.T) {
 		_, err := c.CallTool(ctx, "must", nil, nil)
 		wantNotSent(t, err, context.DeadlineExceeded)
 		_, err = c.CallTool(t.Context(), "must", nil, &mcp.RequestOptions{CallTimeout: 2 * time.Second})
-		late := assert.As[*mcp.TimeoutError](t, err)
-		assert.Equal(t, late.Limit, "total", "limit")
+		assert.Equal(t, assert.As[*mcp.TimeoutError](t, err).Limit, "total", "limit")
 		wantOutcome(t, err, mcp.NotSent)
 		wantCount(t, server, "tools/call", 0)
 	})

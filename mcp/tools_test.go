@@ -26,8 +26,7 @@ func names(tools []*mcp.Tool) string {
 
 func wantTools(t testing.TB, c *mcp.Client, want string) {
 	t.Helper()
-	tools := assert.Value(c.Tools(t.Context()))(t)
-	assert.Equal(t, names(tools), want, "tools")
+	assert.Equal(t, names(assert.Value(c.Tools(t.Context()))(t)), want, "tools")
 }
 
 // page is a result of tools/list; a next that is empty is left out.
@@ -128,8 +127,7 @@ func TestInvalidToolIsLeftOut(t *testing.T) {
 	var log bytes.Buffer
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(
 		`{"tools":[{"name":"a"},7,{"name":1},{"description":"x"},{"name":"b","inputSchema":[1]},{"name":"c","description":["x"]},{"name":"d","inputSchema":"x"},{"name":"z"}]}`)})
-	c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	wantTools(t, c, "a z")
+	wantTools(t, newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}), "a z")
 	for i := 1; i < 7; i++ {
 		assert.Contains(t, log.String(), fmt.Sprintf("tools[%d]", i))
 	}
@@ -282,8 +280,7 @@ func TestToolRaw(t *testing.T) {
 			assert.OK(t, json.Unmarshal(tools[i].Raw, &read))
 			wantDeep(t, &read, tools[i])
 		}
-		want := mcp.Meta{"n": json.Number("12345678901234567891"), "e": json.Number("1e400")}
-		wantDeep(t, tools[0].Meta, want, "meta")
+		wantDeep(t, tools[0].Meta, mcp.Meta{"n": json.Number("12345678901234567891"), "e": json.Number("1e400")}, "meta")
 	})
 }
 

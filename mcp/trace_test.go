@@ -348,7 +348,7 @@ func TestTracerPanics(t *testing.T) {
 			"tools/call":  text("fine"),
 		}), &mcp.ClientOptions{Tracer: &panickingTracer{silent}})
 		mustCall(t, c, "x")
-		assert.OK(t, assert.Err(c.GetPrompt(t.Context(), "p", nil, nil)))
+		assert.Value(c.GetPrompt(t.Context(), "p", nil, nil))(t)
 		assert.OK(t, c.Close())
 	}
 }
@@ -369,8 +369,7 @@ func TestTracerReachesOfficialServer(t *testing.T) {
 		return ctx
 	}}
 	for name, to := range map[string]mcp.Transport{"pipe": &transport.Pipe{Serve: server.Run}, "HTTP": &transport.HTTP{URL: web.URL}} {
-		c := newClient(t, to, &mcp.ClientOptions{Tracer: n})
-		mustCall(t, c, "x")
+		mustCall(t, newClient(t, to, &mcp.ClientOptions{Tracer: n}), "x")
 		assert.Equal(t, <-got, "tp", "%s", name)
 	}
 }

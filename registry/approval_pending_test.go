@@ -498,9 +498,7 @@ func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
 		}
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
-	flip := func() {
-		assert.Value(r.Replace(Server{Name: "s"}, surfaces[rand.N(2)]))(t)
-	}
+	flip := func() { assert.Value(r.Replace(Server{Name: "s"}, surfaces[rand.N(2)]))(t) }
 	flip()
 	r.Use(func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*mcp.CallToolResult, error) {

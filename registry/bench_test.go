@@ -60,9 +60,7 @@ func BenchmarkCall(b *testing.B) {
 			}
 		}
 	}
-	b.Run("plain", func(b *testing.B) {
-		call(b, thousandTools(b), "server__some_tool_500", args)
-	})
+	b.Run("plain", func(b *testing.B) { call(b, thousandTools(b), "server__some_tool_500", args) })
 	b.Run("middleware", func(b *testing.B) {
 		r := thousandTools(b)
 		r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {

@@ -204,8 +204,7 @@ func TestErrorCode(t *testing.T) {
 }
 
 func ExampleErrorCode() {
-	r := registry.New(nil)
-	_, err := r.Call(context.Background(), "nothing", nil)
+	_, err := registry.New(nil).Call(context.Background(), "nothing", nil)
 	fmt.Println(registry.ErrorCode(err), err)
 	// Output: -32602 unknown tool "nothing"
 }

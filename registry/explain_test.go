@@ -74,8 +74,7 @@ func TestResumeLearnsWhyThereIsNoTool(t *testing.T) {
 			return approval.Decision{Verdict: approval.Ask}, nil
 		})})
 	mustReplace(t, r, "notes", serverTool("notes", "create", ""))
-	_, err := r.Call(t.Context(), "notes__create", nil)
-	id := wantError[*registry.ApprovalRequiredError](t, err).Request.ID
+	id := wantError[*registry.ApprovalRequiredError](t, assert.Err(r.Call(t.Context(), "notes__create", nil))).Request.ID
 	mustReplace(t, r, "notes")
 	explainNotReady(r, "notes", nil)
 	wantError[*registry.NotReadyError](t, assert.Err(r.Approve(t.Context(), id, nil)))
@@ -104,7 +103,6 @@ func ExampleRegistry_Explain() {
 		return nil
 	})
 	defer stop()
-	_, err := r.Call(context.Background(), "notes__create", nil)
-	fmt.Println(err)
+	fmt.Println(assert.Err(r.Call(context.Background(), "notes__create", nil)))
 	// Output: tool "notes__create": server "notes" is not ready: it is being started
 }

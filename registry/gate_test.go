@@ -156,8 +156,7 @@ func TestHostileCatalogs(t *testing.T) {
 
 func (c *catalog) fromServer(t *testing.T) {
 	s := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/list": mcptest.Result(c.list())})
-	client := newClient(t, "hostile", &transport.Pipe{Serve: s.Serve})
-	tools := remotes(t, "hostile", client)
+	tools := remotes(t, "hostile", newClient(t, "hostile", &transport.Pipe{Serve: s.Serve}))
 	if c.Refused == dropped {
 		assert.Equal(t, assert.Only(t, tools).Definition().Origin.Tool, "neighbour")
 		return
@@ -166,9 +165,7 @@ func (c *catalog) fromServer(t *testing.T) {
 	c.check(t, tools)
 }
 
-func (c *catalog) direct(t *testing.T) {
-	c.check(t, c.toolsOf(t, "hostile"))
-}
+func (c *catalog) direct(t *testing.T) { c.check(t, c.toolsOf(t, "hostile")) }
 
 func (c *catalog) toolsOf(t *testing.T, server string) (tools []registry.Tool) {
 	t.Helper()
@@ -190,7 +187,7 @@ func (c *catalog) check(t *testing.T, tools []registry.Tool) {
 func definitionOf(t testing.TB, server string, raw json.RawMessage) *registry.Definition {
 	t.Helper()
 	var tool struct {
-		Name, Title, Description string
+		Name, Title, Description               string
 		InputSchema, OutputSchema, Annotations json.RawMessage
 	}
 	assert.OK(t, json.Unmarshal(raw, &tool))

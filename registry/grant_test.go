@@ -145,8 +145,7 @@ func TestApproverLearnsOfSessions(t *testing.T) {
 			ctx := inConversation(t.Context(), "ann", "c1")
 			var err error
 			if asked == "later" {
-				waiting := w.mustAsk(t, ctx, "files__delete", `{}`)
-				_, err = w.Approve(ctx, waiting.ID, &registry.ApproveOptions{ForConversation: true})
+				_, err = w.Approve(ctx, w.mustAsk(t, ctx, "files__delete", `{}`).ID, &registry.ApproveOptions{ForConversation: true})
 			} else {
 				deciding, _ := deciding(ctx, approval.Decision{Verdict: approval.AllowForConversation}, nil)
 				_, err = w.Call(deciding, "files__delete", json.RawMessage(`{}`))

@@ -294,8 +294,7 @@ func newRawServer(t testing.TB, name string, tools ...string) *rawServer {
 // offer lists the server's tools in the registry.
 func (s *rawServer) offer(t testing.TB, r *registry.Registry, facts registry.Server) registry.Diff {
 	t.Helper()
-	tools := remotes(t, facts.Name, s.client)
-	return assert.Value(r.Replace(facts, tools))(t)
+	return assert.Value(r.Replace(facts, remotes(t, facts.Name, s.client)))(t)
 }
 
 // calls returns how many calls have reached the server.

@@ -54,8 +54,7 @@ func (s *countingStore) Save(ctx context.Context, name string, data []byte, old 
 func TestReplaceAtOnceIsWrittenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &countingStore{Store: storage.NewMemory(), pass: make(chan struct{})}
-		accepted := assert.Value(ledger.Load(t.Context(), store, "ledger", nil))(t)
-		r := registry.New(&registry.Options{Ledger: accepted})
+		r := registry.New(&registry.Options{Ledger: assert.Value(ledger.Load(t.Context(), store, "ledger", nil))(t)})
 		var work sync.WaitGroup
 		for i := range 50 {
 			work.Go(func() {
@@ -177,8 +176,8 @@ func TestInstructionsArePinned(t *testing.T) {
 
 func TestInstructionsByMode(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		mode ledger.Mode
+		name        string
+		mode        ledger.Mode
 		texts, want []string
 	}{
 		{"pin", ledger.Pin, []string{"a", "b", "a"}, []string{"a", "a", "a"}},

@@ -199,9 +199,7 @@ func TestForgiveAtOnce(t *testing.T) {
 	s := snapshotOf(t, names.ServerTool, "github/create_issue", "shell")
 	var wg sync.WaitGroup
 	for range 16 {
-		wg.Go(func() {
-			assert.Equal(t, forgiven(s, "createIssue"), "github/create_issue", "found")
-		})
+		wg.Go(func() { assert.Equal(t, forgiven(s, "createIssue"), "github/create_issue", "found") })
 	}
 	wg.Wait()
 }

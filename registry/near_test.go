@@ -11,8 +11,7 @@ import (
 
 func suggestions(t *testing.T, r *registry.Registry, name string) *registry.UnknownToolError {
 	t.Helper()
-	_, err := r.Call(t.Context(), name, nil)
-	unknown := assert.As[*registry.UnknownToolError](t, err)
+	unknown := assert.As[*registry.UnknownToolError](t, assert.Err(r.Call(t.Context(), name, nil)))
 	assert.Equal(t, unknown.Name, name, "name")
 	return unknown
 }

@@ -257,8 +257,7 @@ func TestNothingReachesTheServer(t *testing.T) {
 		assert.Equal(t, fmt.Sprintf("%T", err), test.want, "%s", name)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s: outcome", name)
 	}
-	_, err := r.Call(t.Context(), "s__refused", args)
-	asked := assert.As[*registry.ApprovalRequiredError](t, err)
+	asked := assert.As[*registry.ApprovalRequiredError](t, assert.Err(r.Call(t.Context(), "s__refused", args)))
 	assert.OK(t, r.Deny(t.Context(), asked.Request.ID, "no"))
 	assert.Fails(t, assert.Err(r.Approve(t.Context(), asked.Request.ID, nil)), "a refused call was resumed")
 	assert.Equal(t, s.calls(), 0, "calls reached the server")
@@ -308,8 +307,7 @@ func TestListedToolChanges(t *testing.T) {
 	newRawServer(t, "mail", sendTool, listTool).offer(t, r, facts)
 	wake("two tools")
 	for i, description := range []string{"Sends more.", "Sends all."} {
-		changed := strings.Replace(sendTool, "Sends a mail.", description, 1)
-		diff := newRawServer(t, "mail", changed, listTool).offer(t, r, facts)
+		diff := newRawServer(t, "mail", strings.Replace(sendTool, "Sends a mail.", description, 1), listTool).offer(t, r, facts)
 		wake(description)
 		assert.Equal(t, len(diff.Removed) == 1 && diff.Removed[0] == "mail__send", i == 0, "%s", description)
 		assert.Equal(t, len(diff.Quarantined), 1, "%s: quarantined", description)

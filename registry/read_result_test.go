@@ -28,8 +28,7 @@ func galleryTools(t *testing.T, answer *sdk.CallToolResult, log string) []regist
 	}
 	add("show", answer)
 	add("log", servedText(log))
-	c := newClient(t, "gallery", &transport.Pipe{Serve: s.Run})
-	return remotes(t, "gallery", c)
+	return remotes(t, "gallery", newClient(t, "gallery", &transport.Pipe{Serve: s.Run}))
 }
 
 // A server's result comes whole through Registry.Call: every kind of content, in
@@ -67,8 +66,7 @@ func TestServersLogIsReadOn(t *testing.T) {
 	log := strings.Repeat("12:00 all is well\n", 10000) + "12:01 Error: password=ghp_" + strings.Repeat("a1", 18) + "\n"
 	r := registry.New(&registry.Options{Results: &result.Options{Wrap: true, Redact: true}})
 	mustReplace(t, r, "gallery", galleryTools(t, &sdk.CallToolResult{}, log)...)
-	res := assert.Value(r.Call(registry.WithConversation(t.Context(), "1"), "gallery__log", nil))(t)
-	text := result.Text(res)
+	text := result.Text(assert.Value(r.Call(registry.WithConversation(t.Context(), "1"), "gallery__log", nil))(t))
 	assert.Between(t, len(text), 0, 32<<10, "bytes")
 	assert.Equal(t, text[:26], `<untrusted-content nonce="`)
 	assert.Contains(t, text, ` server="gallery" tool="log">`+"\n12:00 all is well\n", "bytes")

@@ -73,8 +73,7 @@ func TestSnapshot(t *testing.T) {
 func TestCall(t *testing.T) {
 	var got string
 	tool := makeFunc(t, func(_ context.Context, in map[string]any) (string, error) { return "ran", nil })
-	spy := spying(tool, &got)
-	r := newRegistry(t, spy, &plainTool{def: native("broken").def})
+	r := newRegistry(t, spying(tool, &got), &plainTool{def: native("broken").def})
 
 	for args, want := range map[string]string{"": "{}", " null ": "{}", ` {"a":1}`: ` {"a":1}`} {
 		assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), "tool", json.RawMessage(args)))(t)), "ran")

@@ -91,15 +91,13 @@ func TestOriginString(t *testing.T) {
 // has here, and each is called at its server by the name that it has there: with
 // points and dashes, in its case, and as long as the protocol allows.
 func TestNamesOfServersTools(t *testing.T) {
-	long := strings.Repeat("n", 128)
-	tools := []string{"search", "Search", "admin.users-list_all", "admin_users-list_all", long}
+	tools := []string{"search", "Search", "admin.users-list_all", "admin_users-list_all", strings.Repeat("n", 128)}
 	r := registry.New(nil)
 	wanted := map[string]registry.Origin{}
 	for _, server := range []string{"docs", "web"} {
 		assert.Equal(t, len(mustReplace(t, r, server, remoteTools(t, server, tools...)...).Rejected), 0, "%s, rejected", server)
 		for _, tool := range tools {
-			name := names.ServerTool.Name(server, tool)
-			wanted[name] = registry.Origin{Server: server, Tool: tool}
+			wanted[names.ServerTool.Name(server, tool)] = registry.Origin{Server: server, Tool: tool}
 		}
 	}
 	assert.List(t, listedNames(r.Snapshot()), slices.Sorted(maps.Keys(wanted)), "tools")

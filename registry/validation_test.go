@@ -105,8 +105,7 @@ func TestArgumentProblemsAreBounded(t *testing.T) {
 // Native tools tell their problems as data, too.
 func TestNativeProblems(t *testing.T) {
 	r := newRegistry(t, registry.MustFunc("add", "", add))
-	_, err := r.Call(t.Context(), "add", json.RawMessage(`{"a":"1","c":2}`))
-	wrong := assert.As[*registry.ArgumentsError](t, err)
+	wrong := assert.As[*registry.ArgumentsError](t, assert.Err(r.Call(t.Context(), "add", json.RawMessage(`{"a":"1","c":2}`))))
 	want := []registry.Problem{
 		{Path: "a", Want: "an integer", Got: "a string"},
 		{Path: "b", Want: "an integer", Hint: `"the second number"`},
@@ -190,8 +189,7 @@ func TestResultsAreChecked(t *testing.T) {
 			v["rows"] = []int(nil)
 		}
 		tool := newSchemaTool(`{"type":"object"}`, test.schema, test.structured)
-		r := newRegistry(t, tool)
-		res, err := r.Call(t.Context(), "tool", nil)
+		res, err := newRegistry(t, tool).Call(t.Context(), "tool", nil)
 		if test.want == "" {
 			assert.OK(t, err, "%v", test.structured)
 			assert.Equal(t, res, tool.answer, "%v", test.structured)

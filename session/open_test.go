@@ -68,8 +68,7 @@ func (declining) Close() error                                                  
 func TestAwaitLoginDeclined(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	as := authtest.NewServer(t, nil)
-	url := as.NewMCP(nil).URL
+	url := authtest.NewServer(t, nil).NewMCP(nil).URL
 	m := assert.Value(session.Open(ctx, t.TempDir(), &session.Options{Prompt: declining{}}, &auth.Config{Server: "s", URL: url}))(t)
 	defer m.Close()
 	client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: m.Handler(session.Key{Server: "s"})}, nil)

@@ -76,8 +76,7 @@ func TestActivity(t *testing.T) {
 // The database finds what the filter of a Memory finds, in any combination.
 func TestFilters(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		w := p.open(t)
-		a, m := w.one.Activity(nil), activity.NewMemory(1000)
+		a, m := p.open(t).one.Activity(nil), activity.NewMemory(1000)
 		base := time.Unix(1000, 0).UTC()
 		var events []activity.Event
 		for i := range 64 {
@@ -121,8 +120,7 @@ func TestFilters(t *testing.T) {
 // Many events come in pages, and those that are written meanwhile do not.
 func TestPages(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		w := p.open(t)
-		a := w.one.Activity(nil)
+		a := p.open(t).one.Activity(nil)
 		assert.OK(t, a.Write(t.Context(), nil))
 		assert.OK(t, a.Write(t.Context(), someEvents(400)))
 		want := someEvents(400)
@@ -156,8 +154,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 // A sink with bounds keeps them by itself.
 func TestKeep(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		w := p.open(t)
-		a := w.one.Activity(&sqlstore.ActivityOptions{KeepAge: time.Minute, KeepEvents: 3})
+		a := p.open(t).one.Activity(&sqlstore.ActivityOptions{KeepAge: time.Minute, KeepEvents: 3})
 		events := someEvents(1010) // more than are deleted at once
 		events[1008].Time = time.Now().Add(-time.Hour)
 		assert.OK(t, a.Write(t.Context(), events))

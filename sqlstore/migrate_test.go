@@ -51,8 +51,7 @@ func TestMigrateIsAllOrNothing(t *testing.T) {
 		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
 		assert.Value(db.Exec("CREATE TABLE " + prefix + "activity (id INTEGER)"))(t) // of another program
 		assert.Contains(t, fmt.Sprint(d.Migrate(t.Context())), "make the tables")
-		_, err := d.Store("sessions").Save(t.Context(), "a", nil, "")
-		assert.Fails(t, err, "a table that was left behind")
+		assert.Fails(t, assert.Err(d.Store("sessions").Save(t.Context(), "a", nil, "")), "a table that was left behind")
 		assert.Value(db.Exec("DROP TABLE " + prefix + "activity"))(t)
 		assert.OK(t, d.Migrate(t.Context()), "Migrate after the cure")
 	})
@@ -83,15 +82,12 @@ func dropTables(t testing.TB, db *sql.DB, prefixes ...string) {
 func TestBadOptions(t *testing.T) {
 	db := openSQLite(t, t.TempDir()+"/x.db")
 	for _, prefix := range []string{"a b", `a"`, "A", "1", "a.b", "é", "a;", strings.Repeat("a", 33), "a.b.c", "."} {
-		_, err := sqlstore.New(db, sqlstore.SQLite, &sqlstore.Options{Prefix: prefix})
-		assert.As[*sqlstore.Error](t, err, "prefix %q", prefix)
+		assert.As[*sqlstore.Error](t, assert.Err(sqlstore.New(db, sqlstore.SQLite, &sqlstore.Options{Prefix: prefix})), "prefix %q", prefix)
 	}
 	assert.Value(sqlstore.New(db, sqlstore.PostgreSQL, &sqlstore.Options{Prefix: "schema.mcp_"}))(t)
-	_, err := sqlstore.New(nil, sqlstore.SQLite, nil)
-	assert.Fails(t, err, "no database")
+	assert.Fails(t, assert.Err(sqlstore.New(nil, sqlstore.SQLite, nil)), "no database")
 	for _, dialect := range []sqlstore.Dialect{0, 3} {
-		_, err := sqlstore.New(db, dialect, nil)
-		assert.Contains(t, fmt.Sprint(err), "PostgreSQL")
+		assert.Contains(t, fmt.Sprint(assert.Err(sqlstore.New(db, dialect, nil))), "PostgreSQL")
 	}
 }
 

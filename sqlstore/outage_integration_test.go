@@ -42,8 +42,7 @@ func TestOutage(t *testing.T) {
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			server := pgtest.New(t)
-			p := postgresPlace(server.URL)
-			w := p.open(t)
+			w := postgresPlace(server.URL).open(t)
 			here, there := w.one.Store("n"), w.two.Store("n")
 			told := watch(t, here, "a")
 			at := assert.Value(here.Save(t.Context(), "a", []byte("kept"), ""))(t)

@@ -69,8 +69,7 @@ func TestPgBouncer(t *testing.T) {
 					migrating = direct
 				}
 				assert.OK(t, mustNew(t, openPostgres(t, migrating.dsn), p.dialect, o).Migrate(t.Context()))
-				w := twin{mustNew(t, db, p.dialect, o), mustNew(t, again(t), p.dialect, o)}
-				return storeIn("n", w)
+				return storeIn("n", twin{mustNew(t, db, p.dialect, o), mustNew(t, again(t), p.dialect, o)})
 			}, &storagetest.Options{Reopen: func(_ testing.TB, s storage.Store) storage.Store {
 				return s.(storeOf).twin.two.Store("n")
 			}})

@@ -40,9 +40,7 @@ func postgresPlaceBy(driver, dsn string) place {
 	return place{"PostgreSQL", sqlstore.PostgreSQL, dsn, func(t testing.TB) (*sql.DB, string, func(testing.TB) *sql.DB) {
 		db := openPostgresBy(t, driver, dsn)
 		prefix := fmt.Sprintf("t%x_%d_", time.Now().UnixNano(), tables.Add(1))
-		t.Cleanup(func() {
-			dropTables(t, db, prefix)
-		})
+		t.Cleanup(func() { dropTables(t, db, prefix) })
 		return db, prefix, func(t testing.TB) *sql.DB { return openPostgresBy(t, driver, dsn) }
 	}, waitForNotification}
 }

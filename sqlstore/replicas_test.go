@@ -18,9 +18,7 @@ import (
 func newReplica(t *testing.T, store storage.Store) (*registry.Registry, *replica.Member) {
 	t.Helper()
 	m := assert.Value(replica.Join(t.Context(), store, &replica.Options{Every: time.Minute}))(t)
-	t.Cleanup(func() {
-		assert.OK(t, m.Close(context.WithoutCancel(t.Context())))
-	})
+	t.Cleanup(func() { assert.OK(t, m.Close(context.WithoutCancel(t.Context()))) })
 	ask := registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})
@@ -37,14 +35,12 @@ func TestReplicasShareGrants(t *testing.T) {
 		here, _ := newReplica(t, twin.one.Store("replicas"))
 		there, other := newReplica(t, twin.two.Store("replicas"))
 		ann := registry.WithConversation(session.WithUser(t.Context(), "ann"), "c")
-		_, err := here.Call(ann, "send", nil)
-		asks := assert.As[*registry.ApprovalRequiredError](t, err)
+		asks := assert.As[*registry.ApprovalRequiredError](t, assert.Err(here.Call(ann, "send", nil)))
 		assert.Value(here.Approve(ann, asks.Request.ID, &registry.ApproveOptions{ForConversation: true}))(t)
 		assert.Value(there.Call(ann, "send", nil))(t)
 		assert.OK(t, other.RevokeGrants(ann))
 		for _, r := range []*registry.Registry{here, there} {
-			_, err := r.Call(ann, "send", nil)
-			assert.As[*registry.ApprovalRequiredError](t, err, "after it was taken back")
+			assert.As[*registry.ApprovalRequiredError](t, assert.Err(r.Call(ann, "send", nil)), "after it was taken back")
 		}
 	})
 }

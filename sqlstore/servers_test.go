@@ -32,8 +32,7 @@ func TestServers(t *testing.T) {
 		}
 		wg.Wait()
 		for _, d := range []*sqlstore.Database{w.one, w.two} {
-			all := assert.Value(record.NewStore(d.Store("host"), "servers").Records(t.Context()))(t)
-			assert.Equal(t, len(all), 21, "records")
+			assert.Equal(t, len(assert.Value(record.NewStore(d.Store("host"), "servers").Records(t.Context()))(t)), 21, "records")
 		}
 	})
 }

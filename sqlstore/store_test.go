@@ -83,14 +83,12 @@ func TestProcesses(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	d := mustNew(t, openSQLite(t, path), sqlstore.SQLite, nil)
-	wantRecord(t, d.Store("sessions"), "n", strconv.Itoa(processes*childRuns))
+	wantRecord(t, mustNew(t, openSQLite(t, path), sqlstore.SQLite, nil).Store("sessions"), "n", strconv.Itoa(processes*childRuns))
 }
 
 // More names than one query returns are all listed, once.
 func TestManyNames(t *testing.T) {
-	w := sqlitePlace().open(t)
-	s := w.one.Store("sessions")
+	s := sqlitePlace().open(t).one.Store("sessions")
 	const many = 1001
 	for i := range many {
 		assert.Value(s.Save(t.Context(), "n"+strconv.Itoa(i), nil, ""))(t)
@@ -109,8 +107,7 @@ func TestSealedSessions(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
 		key := make([]byte, seal.KeySize)
-		one := assert.Value(seal.NewStore(t.Context(), w.one.Store("sessions"), seal.StaticKey(auth.Secret(key))))(t)
-		assert.OK(t, one.Close())
+		assert.OK(t, assert.Value(seal.NewStore(t.Context(), w.one.Store("sessions"), seal.StaticKey(auth.Secret(key))))(t).Close())
 		_, err := seal.NewStore(t.Context(), w.two.Store("sessions"), seal.StaticKey(auth.Secret(append(key[1:], 1))))
 		assert.Fails(t, err, "another key")
 	})

@@ -303,8 +303,7 @@ func TestStormOfReplicas(t *testing.T) {
 			for i := range next {
 				k := stormUser(i)
 				login := assert.Value(base.sessions.Login(ctx, k))(t)
-				callback := assert.Value(as.ApproveAs(ctx, k.User, login.URL))(t)
-				assert.Value(base.sessions.Complete(ctx, callback, nil))(t)
+				assert.Value(base.sessions.Complete(ctx, assert.Value(as.ApproveAs(ctx, k.User, login.URL))(t), nil))(t)
 			}
 		})
 	}

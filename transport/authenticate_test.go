@@ -153,8 +153,7 @@ func TestAuthenticatorRedirects(t *testing.T) {
 	mux.HandleFunc("/second", hop("/new"))
 	url := listen(t, mux)
 	a := &authenticator{t: t}
-	header := http.Header{"Pass-Free": {"a", "b", "c"}}
-	wantResult(t, dial(t, &transport.HTTP{URL: url + "/first", OAuth: a, Header: header}), okResult)
+	wantResult(t, dial(t, &transport.HTTP{URL: url + "/first", OAuth: a, Header: http.Header{"Pass-Free": {"a", "b", "c"}}}), okResult)
 	wantPasses(t, url, append(seen, s.requests("")...))
 	assert.Equal(t, a.statuses(), "[307 307 200]", "responses")
 
@@ -190,8 +189,7 @@ func TestAuthenticatorRepeats(t *testing.T) {
 				body := string(assert.Value(io.ReadAll(req.Body))(t))
 				assert.Contains(t, body, params, "body")
 				assert.Equal(t, req.Method+" "+req.URL.String(), "POST "+url)
-				again := assert.Value(io.ReadAll(assert.Value(req.GetBody())(t)))(t)
-				assert.Equal(t, string(again), body, "body the second time")
+				assert.Equal(t, string(assert.Value(io.ReadAll(assert.Value(req.GetBody())(t)))(t)), body, "body the second time")
 				assert.Equal(t, req.Header.Get("Key"), "k", "field of the request")
 				assert.True(t, req.Header.Get("Pass") != "", "has a pass")
 				if resp.StatusCode == 403 {

@@ -110,8 +110,7 @@ func TestCommandDetachedProcessDies(t *testing.T) {
 		awaitEnd(t, step+" after Close", detached)
 		l = dial(t, child(step, "exit:5"))
 		_, err := l.Read(bounded(t))
-		exit := assert.As[*transport.ExitError](t, err, step)
-		text, _, _ := strings.Cut(strings.TrimPrefix(exit.Stderr, "pid "), "\n")
+		text, _, _ := strings.Cut(strings.TrimPrefix(assert.As[*transport.ExitError](t, err, step).Stderr, "pid "), "\n")
 		awaitEnd(t, step+" after the server", assert.Value(strconv.Atoi(text))(t))
 	}
 }
@@ -197,8 +196,7 @@ func TestCommandExitIsAnEvent(t *testing.T) {
 
 // What a server wrote before it exited counts.
 func TestCommandAnswerBeforeExit(t *testing.T) {
-	got := assert.Value(ask(t, dial(t, child("read", "big:200000", "exit:1"))))(t)
-	assert.Equal(t, len(got), 200002, "bytes")
+	assert.Equal(t, len(assert.Value(ask(t, dial(t, child("read", "big:200000", "exit:1"))))(t)), 200002, "bytes")
 }
 
 // A killed server that had been quiet has not run what is written after, even

@@ -118,8 +118,7 @@ func TestCommandOversizeLineFailsItsCall(t *testing.T) {
 			ctx, cancel := context.WithCancel(bounded(t))
 			first := start(ctx, l, "tools/list")
 			receive(t, ready, "the first request read")
-			limit := assert.As[*mcp.LimitError](t, wantFailure(t, l, mcp.Answered))
-			assert.Equal(t, limit.Max, 4096, "limit")
+			assert.Equal(t, assert.As[*mcp.LimitError](t, wantFailure(t, l, mcp.Answered)).Max, 4096, "limit")
 			wantResult(t, l, `{}`)
 			assert.Equal(t, len(first), 0, "ends of the other call")
 			cancel()
@@ -135,8 +134,7 @@ func TestCommandLimitCountsTheMessage(t *testing.T) {
 	recipe := child("read", "big:"+strconv.Itoa(limit-envelope), "read", "big:"+strconv.Itoa(limit-envelope+1), "serve")
 	recipe.MaxMessage = limit
 	l := dial(t, recipe)
-	got := assert.Value(ask(t, l))(t)
-	assert.Equal(t, len(got), limit-envelope+2, "bytes within the limit")
+	assert.Equal(t, len(assert.Value(ask(t, l))(t)), limit-envelope+2, "bytes within the limit")
 	assert.As[*mcp.LimitError](t, wantFailure(t, l, mcp.Answered))
 }
 

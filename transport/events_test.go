@@ -92,8 +92,7 @@ func TestRefusedEventCostsItsLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantCost(t, limit, 9, func() {
-				_, err := newEventReader(data, limit).next()
-				assert.As[*mcp.LimitError](t, err)
+				assert.As[*mcp.LimitError](t, assert.Err(newEventReader(data, limit).next()))
 			})
 		})
 	}

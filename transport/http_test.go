@@ -374,13 +374,11 @@ func TestHTTPVersionHeader(t *testing.T) {
 			c := newClient(t, &transport.HTTP{URL: listen(t, s)}, mcp.ClientOptions{})
 			assert.OK(t, c.Ready(bounded(t)))
 			assert.Equal(t, c.State().ProtocolVersion, revision, "revision")
-			_, err := c.CallTool(bounded(t), "x", nil, nil)
-			wantOutcome(t, err, mcp.Unknown)
+			wantOutcome(t, assert.Err(c.CallTool(bounded(t), "x", nil, nil)), mcp.Unknown)
 			receive(t, resumed, "an attempt to resume")
 			ctx, giveUp := context.WithCancel(bounded(t))
 			go func() { <-running; giveUp() }()
-			_, err = c.CallTool(ctx, "x", nil, nil)
-			wantOutcome(t, err, mcp.Unknown)
+			wantOutcome(t, assert.Err(c.CallTool(ctx, "x", nil, nil)), mcp.Unknown)
 			assert.OK(t, c.Close())
 
 			kinds := map[string]int{}

@@ -136,8 +136,7 @@ func TestHTTPListeningStreamReopens(t *testing.T) {
 	} {
 		open := reopening(first)
 		s := &script{get: func(w http.ResponseWriter, r *http.Request) { open(&post{ResponseWriter: w, r: r}) }}
-		l := shakeWith(t, s)
-		wantNotes(t, l, reopenedNotes...)
+		wantNotes(t, shakeWith(t, s), reopenedNotes...)
 		assert.Equal(t, s.last().Header.Get("Last-Event-Id"), last, "Last-Event-Id")
 	}
 }
@@ -258,9 +257,7 @@ func TestHTTPListensLaterWhereNothingIsMissed(t *testing.T) {
 				p.json(200, called)
 			}
 			recipe := &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, s)}
-			client := newClient(t, connecting(recipe.Connect), c.client)
-			_, err := client.CallTool(bounded(t), "x", nil, nil)
-			assert.OK(t, err)
+			assert.Value(newClient(t, connecting(recipe.Connect), c.client).CallTool(bounded(t), "x", nil, nil))(t)
 			assert.Equal(t, before, c.before, "%s: requests for a stream before the call", c.capabilities)
 			time.Sleep(time.Second)
 			s.wantRequests(t, 4, 1, 0)

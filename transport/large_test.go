@@ -105,8 +105,7 @@ func TestLargeBodyCost(t *testing.T) {
 			wantCost(t, largeMessage, 3, func() { got = assert.Value(readBody(resp, largeMessage))(t) })
 			wantBytes(t, got, text, "body")
 			resp.Body = io.NopCloser(&chunks{data: text, size: 60_001})
-			_, err := readBody(resp, int64(len(text)-1))
-			assert.As[*mcp.LimitError](t, err, "beyond the limit")
+			assert.As[*mcp.LimitError](t, assert.Err(readBody(resp, int64(len(text)-1))), "beyond the limit")
 		})
 	}
 	t.Run("length without body", func(t *testing.T) {

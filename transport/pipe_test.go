@@ -85,10 +85,8 @@ func TestPipeCallKeepsItsDeadline(t *testing.T) {
 }
 
 func TestPipeOptions(t *testing.T) {
-	_, err := (&transport.Pipe{}).Connect(t.Context())
-	assert.Contains(t, assert.As[*transport.OptionError](t, err).Error(), "Pipe.Serve")
+	assert.Contains(t, assert.As[*transport.OptionError](t, assert.Err((&transport.Pipe{}).Connect(t.Context()))).Error(), "Pipe.Serve")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = (&transport.Pipe{Serve: servePipe}).Connect(ctx)
-	wantOutcome(t, err, mcp.NotSent)
+	wantOutcome(t, assert.Err((&transport.Pipe{Serve: servePipe}).Connect(ctx)), mcp.NotSent)
 }

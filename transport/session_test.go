@@ -146,8 +146,7 @@ func TestHTTPNotificationAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := once(func(p *post) { p.json(200, called) })
 			s.initialized = answered
-			client := ours(t, &transport.HTTP{URL: listen(t, s)})
-			client.again(t)
+			ours(t, &transport.HTTP{URL: listen(t, s)}).again(t)
 			assert.Equal(t, len(s.requests(http.MethodGet)), 1, "requests for the listening stream")
 		})
 	}

@@ -59,10 +59,8 @@ func TestSocket(t *testing.T) {
 }
 
 func TestSocketThatIsNotThere(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "none.sock")
-	_, err := (&transport.Socket{Path: path}).Connect(t.Context())
+	_, err := (&transport.Socket{Path: filepath.Join(t.TempDir(), "none.sock")}).Connect(t.Context())
 	assert.Is(t, err, os.ErrNotExist)
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
-	_, err = (&transport.Socket{Path: "s.sock"}).Connect(t.Context())
-	assert.As[*transport.OptionError](t, err, "a relative path")
+	assert.As[*transport.OptionError](t, assert.Err((&transport.Socket{Path: "s.sock"}).Connect(t.Context())), "a relative path")
 }

@@ -36,8 +36,7 @@ func (s *stuck) CloseWrite() error                { return nil }
 func TestStreamMissingNewline(t *testing.T) {
 	for cut, want := range map[int]mcp.Outcome{1: mcp.Unknown, 2: mcp.NotSent, 20: mcp.NotSent} {
 		r, w := io.Pipe()
-		d := &short{stuck{r}, cut}
-		s := newStream(d, 0, nil, nil)
+		s := newStream(&short{stuck{r}, cut}, 0, nil, nil)
 		_, err := s.Call(t.Context(), "tools/list", nil, nil)
 		assert.Fails(t, err, "%d bytes cut", cut)
 		assert.Equal(t, mcp.OutcomeOf(err), want, "%d bytes cut: outcome of %v", cut, err)
@@ -52,9 +51,7 @@ type short struct {
 	cut int
 }
 
-func (s *short) Write(p []byte) (int, error) {
-	return len(p) - s.cut, io.ErrClosedPipe
-}
+func (s *short) Write(p []byte) (int, error) { return len(p) - s.cut, io.ErrClosedPipe }
 
 // An output is the duplex of a server that writes all it ever will, size bytes
 // at a time, when it has read two requests.
@@ -83,8 +80,7 @@ func (o *output) CloseWrite() error                { return nil }
 // are in flight: what the session reads, how the requests end, and the stream.
 func readStream(t *testing.T, data []byte, size int, limit int64) string {
 	t.Helper()
-	o := &output{chunks: chunks{data: data, size: size}, start: make(chan struct{})}
-	s := newStream(o, limit, nil, nil)
+	s := newStream(&output{chunks: chunks{data: data, size: size}, start: make(chan struct{})}, limit, nil, nil)
 	defer s.wait()
 	var calls []*inflight.Call
 	for token := range int64(2) {
@@ -319,8 +315,7 @@ func TestStreamTornFrame(t *testing.T) {
 	giveUp()
 	wantError(t, <-torn, context.Canceled, mcp.NotSent)
 	wantError(t, <-behind, errTorn, mcp.NotSent)
-	_, err := f.Call(t.Context(), "tools/list", nil, nil)
-	wantError(t, err, errTorn, mcp.NotSent)
+	wantError(t, assert.Err(f.Call(t.Context(), "tools/list", nil, nil)), errTorn, mcp.NotSent)
 }
 
 // A frame whose turn has come, but of which nothing fits the pipe, tears nothing.
@@ -368,10 +363,8 @@ func TestStreamGivesUpAWriteThatGoesOn(t *testing.T) {
 		<-d.writes
 		giveUp()
 	}()
-	_, err := s.Call(ctx, "tools/list", nil, nil)
-	wantError(t, err, context.Canceled, mcp.Unknown)
-	_, err = s.Call(t.Context(), "tools/list", nil, nil)
-	wantError(t, err, errTorn, mcp.NotSent)
+	wantError(t, assert.Err(s.Call(ctx, "tools/list", nil, nil)), context.Canceled, mcp.Unknown)
+	wantError(t, assert.Err(s.Call(t.Context(), "tools/list", nil, nil)), errTorn, mcp.NotSent)
 	_ = d.CloseWrite()
 	_ = w.Close()
 	s.wait()

@@ -99,8 +99,7 @@ func TestHTTPStrangeEvents(t *testing.T) {
 			wantResult(t, l, okResult)
 			wantNotes(t, l, "notifications/x", "notifications/x")
 			assert.Equal(t, len(s.requests(http.MethodGet)), 1, "requests for the listening stream")
-			flood := shakeWith(t, &script{call: streams(strings.Repeat(event(strange), 100) + event(answer))})
-			wantFailure(t, flood, mcp.Answered)
+			wantFailure(t, shakeWith(t, &script{call: streams(strings.Repeat(event(strange), 100) + event(answer))}), mcp.Answered)
 		})
 	}
 }

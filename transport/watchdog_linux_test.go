@@ -122,8 +122,7 @@ func TestWatchdogStoppedShell(t *testing.T) {
 func TestWatchdogIgnoresSignals(t *testing.T) {
 	w, shell, _ := dialWatchdog(t)
 	ignored := func(s syscall.Signal) bool {
-		status := string(assert.Value(os.ReadFile(fmt.Sprintf("/proc/%d/status", shell)))(t))
-		_, mask, _ := strings.Cut(status, "\nSigIgn:\t")
+		_, mask, _ := strings.Cut(string(assert.Value(os.ReadFile(fmt.Sprintf("/proc/%d/status", shell)))(t)), "\nSigIgn:\t")
 		mask, _, _ = strings.Cut(mask, "\n")
 		return assert.Value(strconv.ParseUint(mask, 16, 64))(t)&(1<<(s-1)) != 0
 	}

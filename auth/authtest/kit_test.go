@@ -29,8 +29,8 @@ const (
 
 // An app is a client of a server, with nothing but net/http.
 type app struct {
-	t *testing.T
-	server *authtest.Server
+	t            *testing.T
+	server       *authtest.Server
 	id, resource string
 }
 
@@ -84,8 +84,7 @@ func (a *app) read(response *http.Response, err error) (int, map[string]any) {
 	assert.OK(a.t, err)
 	defer response.Body.Close()
 	var answer map[string]any
-	data := assert.Value(io.ReadAll(response.Body))(a.t)
-	_ = json.Unmarshal(data, &answer)
+	_ = json.Unmarshal(assert.Value(io.ReadAll(response.Body))(a.t), &answer)
 	return response.StatusCode, answer
 }
 

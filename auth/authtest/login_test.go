@@ -140,8 +140,7 @@ func visit(t *testing.T, s *authtest.Server, address string, form url.Values) (p
 	}
 	assert.OK(t, err)
 	defer response.Body.Close()
-	data := assert.Value(io.ReadAll(response.Body))(t)
-	return string(data), response.Header.Get("Location")
+	return string(assert.Value(io.ReadAll(response.Body))(t)), response.Header.Get("Location")
 }
 
 func TestLoginPage(t *testing.T) {
@@ -154,8 +153,7 @@ func TestLoginPage(t *testing.T) {
 	_, location = visit(t, s, address, url.Values{"decision": {"deny"}})
 	assert.Contains(t, location, "error=access_denied", "sent to")
 	_, location = visit(t, s, address, url.Values{"user": {"alice"}, "password": {"wonder"}, "decision": {"approve"}})
-	u := assert.Value(url.Parse(location))(t)
-	a.granted(a.exchange(u.Query().Get("code")))
+	a.granted(a.exchange(assert.Value(url.Parse(location))(t).Query().Get("code")))
 	assert.Equal(t, s.Families()[0].User, "alice", "user")
 	a.login() // Approve needs no page
 }

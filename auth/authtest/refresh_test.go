@@ -88,8 +88,7 @@ func TestRevocation(t *testing.T) {
 	a.granted(revoke(a, answer["refresh_token"].(string)))
 	a.wantCall(answer["access_token"].(string), 401)
 	a.granted(revoke(a, "unknown"))
-	f := s.Families()[0]
-	assert.Equal(t, f.Ended, true, "family")
+	assert.Equal(t, s.Families()[0].Ended, true, "family")
 }
 
 func TestPurge(t *testing.T) {
@@ -109,8 +108,7 @@ func BenchmarkRefresh(b *testing.B) {
 	}))(b)
 	defer s.Close()
 	a := &app{server: s, id: "robot"}
-	callback := assert.Value(s.Approve(b.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode()))(b)
-	u := assert.Value(url.Parse(callback))(b)
+	u := assert.Value(url.Parse(assert.Value(s.Approve(b.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode()))(b)))(b)
 	post := func(form url.Values) {
 		response := assert.Value(s.Client().PostForm(s.URL(authtest.TokenEndpoint), form))(b)
 		response.Body.Close()

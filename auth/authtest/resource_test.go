@@ -80,8 +80,7 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestMCP(t *testing.T) {
 	s := authtest.NewServer(t, nil)
 	r := s.NewMCP(&authtest.ResourceOptions{ToolScopes: map[string][]string{"echo": {"admin"}}})
-	a := newApp(t, s, r)
-	access, _ := a.login("scope", "read")
+	access, _ := newApp(t, s, r).login("scope", "read")
 	session := assert.Value(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{
 		Endpoint:   r.URL,
 		HTTPClient: &http.Client{Transport: &bearer{access, s.Client().Transport}},

@@ -18,8 +18,7 @@ func TestFail(t *testing.T) {
 
 	s.Fail(authtest.TokenEndpoint, 2, authtest.Fault{Status: 503, Body: `{"error":"temporarily_unavailable"}`})
 	for range 2 {
-		response := assert.Value(s.Client().PostForm(s.URL(authtest.TokenEndpoint), url.Values{}))(t)
-		status, answer := a.read(response, nil)
+		status, answer := a.read(assert.Value(s.Client().PostForm(s.URL(authtest.TokenEndpoint), url.Values{}))(t), nil)
 		assert.Equal(t, [...]any{status, answer["error"]}, [...]any{503, "temporarily_unavailable"}, "answer")
 	}
 	a.granted(a.refresh(refresh))

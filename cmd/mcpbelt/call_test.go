@@ -82,8 +82,7 @@ func TestArgumentTypes(t *testing.T) {
 func TestCallOutput(t *testing.T) {
 	//report: Command | openonion/connectonion#256 | the output of a tool is cleaned for people though a program reads it | into a pipe or a file goes what the server sent: tabs, line ends and control characters
 	const text = "a\tb\r\nc\x1b[1m d\u2028e\n"
-	said := string(assert.Value(json.Marshal(map[string]any{"text": text}))(t))
-	w := newEchoing(t, `{"type":"object"}`, said)
+	w := newEchoing(t, `{"type":"object"}`, string(assert.Value(json.Marshal(map[string]any{"text": text}))(t)))
 	assert.Equal(t, w.run("call", "e", "say", "--yes"), text)
 	//report: Command | knowsuchagency/mcp2cli#75, openclaw/mcporter#153, openclaw/mcporter#203, CALLE-AI/call-e-integrations#127 | a tool answers with isError, or there is no such tool, and the command exits with 0 | the exit is 5 for an error of the tool, and 3 for one that there is not; with `--json`, too
 	w = newEchoing(t, `{"type":"object"}`, `{"text":"disk full","isError":true}`)

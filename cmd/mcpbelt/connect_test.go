@@ -117,8 +117,7 @@ func TestConnectAndDisconnect(t *testing.T) {
 			assert.OK(t, os.Remove(path))
 			d.run(t, cli.OK, "connect", name, "--yes")
 			d.run(t, cli.OK, "disconnect", name)
-			_, err = os.Stat(path)
-			assert.Fails(t, err, "got a file that was not there before")
+			assert.Fails(t, assert.Err(os.Stat(path)), "got a file that was not there before")
 		})
 	}
 }

@@ -38,8 +38,7 @@ func TestDaemon(t *testing.T) {
 	d := w.start("daemon")
 	d.await("listening on")
 	socket := filepath.Join(w.dir, "s", "mcpbelt", "run", "daemon.sock")
-	info := assert.Value(os.Stat(socket))(t)
-	assert.Equal(t, info.Mode().Perm(), 0o600)
+	assert.Equal(t, assert.Value(os.Stat(socket))(t).Mode().Perm(), 0o600)
 	w.run("call", "lab", "arguments", "text=a", "--yes")
 	before := w.started()
 	for range 3 {
@@ -57,8 +56,7 @@ func TestDaemon(t *testing.T) {
 	w.write("form.txt", "Ada\nsend\n")
 	greet := w.command("-stdin", "form.txt", "mcpbelt", "call", "lab", "greet", "-y")
 	greet.Args[0] = "pty"
-	shown := assert.Value(greet.Output())(t)
-	assert.Contains(t, string(shown), "accept: hello, Ada")
+	assert.Contains(t, string(assert.Value(greet.Output())(t)), "accept: hello, Ada")
 
 	// What was lost in the daemon is no failure of the tool.
 	lost := w.command("call", "lab", "die", "--yes")
@@ -138,8 +136,7 @@ func TestLogsFollow(t *testing.T) {
 
 // In the mode code a client runs scripts over the tools, in a process of the command itself.
 func TestServeScripts(t *testing.T) {
-	w := newWorld(t, labServer)
-	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key")
+	s := newWorld(t, labServer).start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key")
 	var shown struct{ URL string }
 	assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
 	client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL + "/code"}, nil)
@@ -158,8 +155,7 @@ func TestServeScripts(t *testing.T) {
 // A client that is known to ask nobody has its calls asked about, and another has not.
 func TestServeAsksForClientsThatDoNot(t *testing.T) {
 	//report: Gateway | danny-avila/LibreChat#5580, danny-avila/LibreChat#11349 | the client lets its model call tools without asking anybody | `mcpbelt serve` asks about calls that may destroy something
-	w := newWorld(t, labServer)
-	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key")
+	s := newWorld(t, labServer).start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key")
 	var shown struct{ URL string }
 	assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
 	for name, asks := range map[string]bool{"@librechat/api-client": true, "claude-code": false} {
@@ -183,8 +179,7 @@ func TestServeAsksForClientsThatDoNot(t *testing.T) {
 
 // The user of the client that runs a script is asked once about all its calls.
 func TestServePlan(t *testing.T) {
-	w := newWorld(t, labServer)
-	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key", "--ask")
+	s := newWorld(t, labServer).start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key", "--ask")
 	var shown struct{ URL string }
 	assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
 	for _, decision := range []string{"Approve all of them", "Refuse"} {
@@ -328,8 +323,7 @@ func ask(t *testing.T, key, method, url, body string) asked {
 	}
 	res := assert.Value(http.DefaultClient.Do(req))(t)
 	defer res.Body.Close()
-	data := assert.Value(io.ReadAll(res.Body))(t)
-	return asked{res.StatusCode, string(data)}
+	return asked{res.StatusCode, string(assert.Value(io.ReadAll(res.Body))(t))}
 }
 
 // Serve has the page and its API on the same address, each with a key of its own.

@@ -15,14 +15,11 @@ func TestServeSharedByPostgreSQL(t *testing.T) {
 	checkShared(t, server.URL)
 
 	w := newWorld(t, labServer)
-	none := w.command("serve", "--database="+server.URL)
-	out, err := none.CombinedOutput()
+	out, err := w.command("serve", "--database="+server.URL).CombinedOutput()
 	assert.Equal(t, exitOf(err), 2, "without a key")
 	assert.Contains(t, string(out), "needs a sealing key", "without a key")
 	server.Stop()
-	away := w.command("keys", "--database="+server.URL)
-	_, err = away.CombinedOutput()
-	assert.Equal(t, exitOf(err), 16, "while the server is away")
+	assert.Equal(t, exitOf(assert.Err(w.command("keys", "--database="+server.URL).CombinedOutput())), 16, "while the server is away")
 }
 
 // exitOf returns the exit of a command; -1 if it did not fail so.

@@ -96,8 +96,7 @@ func newDoor(t *testing.T) *door {
 
 func (d *door) leadTo(t *testing.T, base string) {
 	t.Helper()
-	u := assert.Value(url.Parse(base))(t)
-	d.to.Store(u)
+	d.to.Store(assert.Value(url.Parse(base))(t))
 }
 
 const farServer = `{"name":"far","transport":"streamable_http","url":"https://far.invalid/mcp","enabled":false,"headersJson":"{\"X-Token\":\"canary-of-far\"}"}`
@@ -217,6 +216,5 @@ func TestServeDatabase(t *testing.T) {
 		assert.OK(t, err, "%s", name)
 		assert.Equal(t, info.Mode().Perm(), 0o600, "%s", name)
 	}
-	file := assert.Value(os.ReadFile(filepath.Join(w.dir, "home", ".config", "mcpbelt", "mcp.json")))(t)
-	assert.Lacks(t, string(file), "far")
+	assert.Lacks(t, string(assert.Value(os.ReadFile(filepath.Join(w.dir, "home", ".config", "mcpbelt", "mcp.json")))(t)), "far")
 }

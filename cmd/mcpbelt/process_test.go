@@ -22,9 +22,9 @@ import (
 
 // A world is a folder in which tests run mcpbelt as processes of their own.
 type world struct {
-	t testing.TB
+	t            testing.TB
 	program, dir string
-	env []string
+	env          []string
 }
 
 // newWorld returns a world with the servers of a config file of the user. SERVER in it

@@ -71,8 +71,7 @@ func TestRecordingHoldsNoSecret(t *testing.T) {
 	if len(planted) < 30 {
 		t.Fatalf("got %d secrets, want at least 30", len(planted))
 	}
-	handler := assert.Value(testServerHandler([]string{"-features"}))(t)
-	remote := httptest.NewServer(handler)
+	remote := httptest.NewServer(assert.Value(testServerHandler([]string{"-features"}))(t))
 	defer remote.Close()
 	env, headers := map[string]string{serverMode: "-features"}, map[string]string{}
 	flags := []string{}
@@ -132,8 +131,7 @@ func TestRecordingHoldsNoSecret(t *testing.T) {
 // writeJSON writes a value into a file of the world.
 func (w *world) writeJSON(name string, value any) {
 	w.t.Helper()
-	data := assert.Value(json.Marshal(value))(w.t)
-	w.write(name, string(data))
+	w.write(name, string(assert.Value(json.Marshal(value))(w.t)))
 }
 
 // Verify names the field of each change that a server can make about a tool. The changes

@@ -43,8 +43,7 @@ func TestServeTokens(t *testing.T) {
 	} {
 		assert.Equal(t, post(t, s.URL, token, "", initialize).StatusCode, want, "%.60s", token)
 	}
-	metadata := post(t, s.URL, "", "", initialize).Header.Get("WWW-Authenticate")
-	assert.Contains(t, metadata, "/.well-known/oauth-protected-resource/mcp")
+	assert.Contains(t, post(t, s.URL, "", "", initialize).Header.Get("WWW-Authenticate"), "/.well-known/oauth-protected-resource/mcp")
 	me := ask(t, signToken(key, "ada"), "GET", s.base+"/api/v1/me", "")
 	assert.Equal(t, me.status, http.StatusOK)
 	assert.Contains(t, me.body, `"user":"ada"`)

@@ -36,18 +36,15 @@ func ExampleOpenKeys() {
 // A key of a file is good after a restart, and a file that others may write to has none.
 func TestKeysInFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sub", "keys.json")
-	keys := assert.Value(access.OpenKeys(t.Context(), path))(t)
-	secret, key, err := keys.Create(t.Context(), access.KeyOptions{Label: "a"})
+	secret, key, err := assert.Value(access.OpenKeys(t.Context(), path))(t).Create(t.Context(), access.KeyOptions{Label: "a"})
 	assert.OK(t, err)
 	again := assert.Value(access.OpenKeys(t.Context(), path))(t)
 	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 	r.Header.Set("Authorization", "Bearer "+secret)
-	caller := assert.Value(again.Authenticate(r))(t)
-	assert.Equal(t, caller.Credential, key.ID, "the credential")
+	assert.Equal(t, assert.Value(again.Authenticate(r))(t).Credential, key.ID, "the credential")
 	if runtime.GOOS == "windows" {
 		return
 	}
 	assert.OK(t, os.Chmod(path, 0o666))
-	_, err = access.OpenKeys(t.Context(), path)
-	assert.Fails(t, err, "a file that others may write to")
+	assert.Fails(t, assert.Err(access.OpenKeys(t.Context(), path)), "a file that others may write to")
 }

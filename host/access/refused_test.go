@@ -48,10 +48,10 @@ func TestRefuse(t *testing.T) {
 	resource := &access.Resource{AuthorizationServers: []string{"https://as.example"}}
 	const metadata = `resource_metadata="http://belt.example/.well-known/oauth-protected-resource/mcp"`
 	for name, c := range map[string]struct {
-		err error
-		resource *access.Resource
-		fields []string
-		status int
+		err             error
+		resource        *access.Resource
+		fields          []string
+		status          int
 		challenge, text string
 	}{
 		"nothing sent":   {access.ErrUnrecognized, resource, nil, 401, "Bearer " + metadata, "not allowed\n"},

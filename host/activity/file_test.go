@@ -107,8 +107,7 @@ func TestRotationWhileRead(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("what is read cannot be renamed there")
 	}
-	path := filepath.Join(t.TempDir(), "a.jsonl")
-	f := openFile(t, path, 1)
+	f := openFile(t, filepath.Join(t.TempDir(), "a.jsonl"), 1)
 	put(t, f, numbered(0))
 	put(t, f, numbered(1), numbered(2))
 	var seen []activity.Event
@@ -193,8 +192,7 @@ func TestDeviceIsNoFile(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full")
 	}
-	_, err := activity.OpenFile("/dev/full")
-	assert.Fails(t, err, "a device is taken for a file")
+	assert.Fails(t, assert.Err(activity.OpenFile("/dev/full")), "a device is taken for a file")
 }
 
 const (

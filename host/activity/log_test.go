@@ -16,9 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-func numbered(i int) activity.Event {
-	return activity.Event{Kind: "call", ID: strconv.Itoa(i)}
-}
+func numbered(i int) activity.Event { return activity.Event{Kind: "call", ID: strconv.Itoa(i)} }
 
 func ids(events []activity.Event) string {
 	var all []string
@@ -113,8 +111,7 @@ func (panicking) Write(context.Context, []activity.Event) error { panic("ouch") 
 // A Write that takes too long is ended.
 func TestWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
-		l := closing(t, activity.New(nil, g))
+		l := closing(t, activity.New(nil, newGate()))
 		l.Record(t.Context(), numbered(0))
 		start := time.Now()
 		assert.Is(t, l.Flush(t.Context()), context.DeadlineExceeded, "after")
@@ -136,8 +133,7 @@ func TestClose(t *testing.T) {
 	assert.OK(t, l.Close(t.Context()), "afterwards")
 	assert.OK(t, l.Flush(t.Context()), "afterwards")
 
-	stuck := newGate()
-	l = activity.New(nil, stuck)
+	l = activity.New(nil, newGate())
 	l.Record(t.Context(), numbered(0))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -137,8 +137,7 @@ func (s *site) do(key, method, path, body string, edit func(*http.Request)) answ
 	}
 	res := assert.Value(http.DefaultClient.Do(req))(s.t)
 	defer res.Body.Close()
-	data := assert.Value(io.ReadAll(res.Body))(s.t)
-	return answer{res.StatusCode, res.Header, string(data)}
+	return answer{res.StatusCode, res.Header, string(assert.Value(io.ReadAll(res.Body))(s.t))}
 }
 
 // data makes a request as the owner, which must succeed, and returns the data of its envelope.
@@ -217,8 +216,7 @@ func (s *site) fill(text string) string {
 		changes := h.Registry().Ledger().Pending("held")
 		assert.False(s.t, len(changes) == 0, "changes: none")
 		c := changes[0]
-		data := assert.Value(json.Marshal(map[string]any{"server": c.Server, "tool": c.Tool, "kind": c.Kind, "hash": c.Hash}))(s.t)
-		return string(data)
+		return string(assert.Value(json.Marshal(map[string]any{"server": c.Server, "tool": c.Tool, "kind": c.Kind, "hash": c.Hash}))(s.t))
 	})
 	put("{launch}", func() string {
 		launches := h.PendingLaunches()

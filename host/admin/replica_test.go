@@ -90,8 +90,7 @@ func TestCallsOfReplicas(t *testing.T) {
 		}
 		assert.Equal(t, len(s.get("viewer", "/api/v1/calls")), 0, "calls")
 	}
-	d := readDocument(t, b)
-	assert.Value(d.schema("components", "schemas", "WaitingCall", "properties", "replica"))(t)
+	assert.Value(readDocument(t, b).schema("components", "schemas", "WaitingCall", "properties", "replica"))(t)
 }
 
 // To approve a call of a server that is unknown here takes the right to start a process: it may be local elsewhere.
@@ -154,8 +153,7 @@ func TestCallOfDeadReplica(t *testing.T) {
 				h.ServeHTTP(w, r)
 				return w.Code, w.Body.String()
 			}
-			_, err = r.Call(t.Context(), "send", nil)
-			waits := assert.As[*registry.ApprovalRequiredError](t, err, "call: it waits")
+			waits := assert.As[*registry.ApprovalRequiredError](t, assert.Err(r.Call(t.Context(), "send", nil)), "call: it waits")
 			<-time.After(6 * time.Second) // so that the members have seen each other
 			_, list := do("GET", "/api/v1/calls", "")
 			assert.Contains(t, list, waits.Request.ID, "calls")

@@ -267,8 +267,7 @@ func TestMissingOptions(t *testing.T) {
 		assert.Equal(t, got.status, http.StatusNotFound, "%s", path)
 		assert.Contains(t, got.body, "not_configured", "%s", path)
 	}
-	_, err := admin.Handler(s.manager, nil)
-	assert.Fails(t, err, "Handler without Authenticate")
+	assert.Fails(t, assert.Err(admin.Handler(s.manager, nil)), "Handler without Authenticate")
 }
 
 // Without Roles a grant to manage lets a caller view and operate, unless it leaves something out.

@@ -153,7 +153,7 @@ func TestSeedErrors(t *testing.T) {
 	} {
 		got := s.do("owner", c.method, c.path, c.body, nil)
 		var e struct {
-			Code int
+			Code       int
 			Msg, Error string
 		}
 		assert.Equal(t, json.Unmarshal([]byte(got.body), &e), nil, "%s %s %s: %s", c.method, c.path, c.body, got.body)

@@ -81,8 +81,7 @@ func TestAnswered(t *testing.T) {
 	assert.Equal(t, full.Env["E"], "one")
 	assert.Equal(t, [...]string{full.Fingerprint(), full.Name}, [...]string{all.Fingerprint(), all.Name})
 	before := asked
-	again := assert.Value(all.Answered(t.Context()))(t)
-	assert.Equal(t, [...]any{again.Hash(), asked}, [...]any{full.Hash(), before})
+	assert.Equal(t, [...]any{assert.Value(all.Answered(t.Context()))(t).Hash(), asked}, [...]any{full.Hash(), before})
 	full = assert.Value(web.Answered(t.Context()))(t)
 	assert.Equal(t, full.URL, "https://said/a.example")
 	assert.Equal(t, full.Headers["X"], "Bearer key")
@@ -94,8 +93,7 @@ func TestAnswered(t *testing.T) {
 	full = assert.Value(renamed.Answered(t.Context()))(t)
 	assert.Equal(t, full.Name, "all_2")
 	assert.True(t, full.Disabled, "disabled")
-	_, err := servers["editor"].Answered(t.Context())
-	assert.Contains(t, fmt.Sprint(err), "command of the editor")
+	assert.Contains(t, fmt.Sprint(assert.Err(servers["editor"].Answered(t.Context()))), "command of the editor")
 }
 
 // What is started must be known before it is approved.
@@ -121,8 +119,7 @@ func TestAnsweredAtOnce(t *testing.T) {
 	servers, _ := loadAsking(t, ScopeUser, Options{Secrets: secrets,
 		Input: func(context.Context, Input) (Secret, error) { return "said", nil }})
 	all := servers["all"]
-	full := assert.Value(all.Answered(t.Context()))(t)
-	assert.Equal(t, [...]any{full, all.Args[1]}, [...]any{all, "said"})
+	assert.Equal(t, [...]any{assert.Value(all.Answered(t.Context()))(t), all.Args[1]}, [...]any{all, "said"})
 }
 
 // Many may start the same server, and others of the same file, at once.
@@ -140,8 +137,7 @@ func TestAnsweredAtOneTime(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			_, err := servers[[]string{"all", "web"}[i%2]].Answered(t.Context())
-			assert.Equal(t, err, nil)
+			assert.Equal(t, assert.Err(servers[[]string{"all", "web"}[i%2]].Answered(t.Context())), nil)
 		})
 	}
 	wg.Wait()

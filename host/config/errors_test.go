@@ -130,10 +130,8 @@ f.json:3:16: mcpServers.s.env.A: must be a string, not a number: put it in doubl
 f.json:3:24: mcpServers.s.env.B: must be a string, not a number: put it in double quotes
 f.json:4:14: mcpServers.s.command: the variable NO is not set: set it or write ${NO:-default}`
 	assert.Equal(t, fmt.Sprint(c.Servers[0].Err), want)
-	unset := assert.As[*UnsetVariableError](t, c.Servers[0].Err)
-	assert.Equal(t, unset.Name, "NO")
-	place := assert.As[*Error](t, c.Servers[0].Err)
-	assert.Equal(t, place.Key, "mcpServers.s.timeout")
+	assert.Equal(t, assert.As[*UnsetVariableError](t, c.Servers[0].Err).Name, "NO")
+	assert.Equal(t, assert.As[*Error](t, c.Servers[0].Err).Key, "mcpServers.s.timeout")
 }
 
 func TestWarnings(t *testing.T) {
@@ -203,8 +201,7 @@ func TestLoadErrors(t *testing.T) {
 	assert.True(t, strings.HasPrefix(err.Error(), missing+": cannot read the config file: "))
 	assert.Equal(t, strings.Count(err.Error(), missing), 1)
 
-	_, err = Load(t.Context(), t.TempDir(), nil)
-	assert.Contains(t, fmt.Sprint(err), "cannot read the config file: ")
+	assert.Contains(t, fmt.Sprint(assert.Err(Load(t.Context(), t.TempDir(), nil))), "cannot read the config file: ")
 
 	big := filepath.Join(t.TempDir(), "big.json")
 	f := assert.Value(os.Create(big))(t)

@@ -227,7 +227,6 @@ func TestSandboxTold(t *testing.T) {
 // What lies in a usual place is a regular file.
 func TestLoadIrregular(t *testing.T) {
 	for _, scope := range []Scope{ScopeProject, ScopeRC, ScopeUser} {
-		_, err := Load(t.Context(), t.TempDir(), &Options{Scope: scope})
-		assert.Is(t, err, errNotRegular, "%s", scope)
+		assert.Is(t, assert.Err(Load(t.Context(), t.TempDir(), &Options{Scope: scope})), errNotRegular, "%s", scope)
 	}
 }

@@ -123,8 +123,7 @@ func TestSkippedHideNobody(t *testing.T) {
 	c := assert.Value(Parse(t.Context(), "settings.json", []byte(text), &Options{Scope: ScopeProject}))(t)
 	assert.Equal(t, [...]int{len(c.Servers), len(c.Skipped)}, [...]int{1, 1})
 	assert.Equal(t, [...]any{c.Skipped[0].Title, c.Skipped[0].Source.Line}, [...]any{"db", 1})
-	other := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"db": {"command": "mine"}}}`), nil))(t)
-	merged := Merge(c, other)
+	merged := Merge(c, assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"db": {"command": "mine"}}}`), nil))(t))
 	assert.Equal(t, [...]int{len(merged.Servers), len(merged.Shadowed), len(merged.Skipped)}, [...]int{2, 0, 1})
 }
 
@@ -134,8 +133,7 @@ func TestFilesOfOthers(t *testing.T) {
 		".vscode/mcp.json":   `has no "servers" object`,
 		".zed/settings.json": `has no "context_servers" object`,
 	} {
-		_, err := Parse(t.Context(), path, []byte(`{"other": 1}`), nil)
-		assert.Contains(t, fmt.Sprint(err), want, "%s", path)
+		assert.Contains(t, fmt.Sprint(assert.Err(Parse(t.Context(), path, []byte(`{"other": 1}`), nil))), want, "%s", path)
 	}
 }
 

@@ -26,8 +26,7 @@ func TestGolden(t *testing.T) {
 	//report: Config files | MateClaw https://claw.mate.vip/docs/en/mcp.html | an entry has its arguments, variables and headers as JSON in texts, with $VAR for a variable | they are read so in files and in the REST API; elsewhere `$VAR` stays a text, and a warning says so
 	for _, f := range config.Formats() {
 		files := assert.Value(filepath.Glob(filepath.Join("testdata", f.Name, "*")))(t)
-		deeper := assert.Value(filepath.Glob(filepath.Join("testdata", f.Name, "*", "*")))(t)
-		files = append(files, deeper...)
+		files = append(files, assert.Value(filepath.Glob(filepath.Join("testdata", f.Name, "*", "*")))(t)...)
 		if f.Name == "mcpServers" { // one of each program that has it
 			files = append(files, assert.Value(filepath.Glob(filepath.Join("testdata", "*.json*")))(t)...)
 		}

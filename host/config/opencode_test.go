@@ -52,8 +52,7 @@ func TestOpenCodeReferences(t *testing.T) {
 	}
 	s := openCode(t, `{"type": "local", "command": ["{env:API_TOKEN}", "{env:B}"], "environment": {"C": "{file:d}"}}`, Options{})
 	want := []string{"command[0]: {env:API_TOKEN}", "command[1]: {env:B}", "environment.C: {file:d}"}
-	got := slices.Sorted(slices.Values(s.references))
-	assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
+	assert.Equal(t, fmt.Sprintf("%q", slices.Sorted(slices.Values(s.references))), fmt.Sprintf("%q", want))
 	for text, want := range map[string]string{"Bearer {env:TOKEN}": "Bearer {env:TOKEN}", "{file:/run/key}": "{file:/run/key}", "{env:a b c d e}": "****"} {
 		assert.Equal(t, mask.String(text), want, "masked %s", text)
 	}

@@ -27,9 +27,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 
 func validates(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	t.Helper()
-	doc := assert.Value(jsonc.Parse(data))(t)
-	v := assert.Value(jsonschema.UnmarshalJSON(bytes.NewReader(doc.Root.JSON())))(t)
-	return s.Validate(v)
+	return s.Validate(assert.Value(jsonschema.UnmarshalJSON(bytes.NewReader(assert.Value(jsonc.Parse(data))(t).Root.JSON())))(t))
 }
 
 // Files that real programs read are valid, and each of their keys is in the schema or
@@ -40,8 +38,7 @@ func TestSchemaAcceptsRealFiles(t *testing.T) {
 		"claude_code.mcp.json", "claude_desktop_config.json", "cline_mcp_settings.json", "cursor.mcp.json",
 		"gemini_settings.json", "windsurf_mcp_config.json", "mcpbelt.jsonc", "mcpServers/.copilot/mcp-config.json", "../edit/testdata/edit/own.want", "../edit/testdata/edit/new.want",
 	} {
-		data := assert.Value(os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name))))(t)
-		assert.OK(t, validates(t, s, data), "%s", name)
+		assert.OK(t, validates(t, s, assert.Value(os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name))))(t)), "%s", name)
 	}
 }
 

@@ -19,8 +19,7 @@ import (
 
 func one(t *testing.T, entry string) *Server {
 	t.Helper()
-	c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": `+entry+`}}`), &Options{Lookup: lookup}))(t)
-	return c.Servers[0]
+	return assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": `+entry+`}}`), &Options{Lookup: lookup}))(t).Servers[0]
 }
 
 func TestHash(t *testing.T) {
@@ -139,10 +138,8 @@ func TestSecret(t *testing.T) {
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 		slog.New(handler).Info("m", "one", h.Token, "all", h)
 	}
-	asJSON := assert.Value(json.Marshal(h))(t)
-	assert.Equal(t, string(asJSON), `{"Token":"[redacted]","Map":{"k":"[redacted]"},"List":["[redacted]"]}`)
-	asXML := assert.Value(xml.Marshal(h.Token))(t)
-	out.Write(asXML)
+	assert.Equal(t, string(assert.Value(json.Marshal(h))(t)), `{"Token":"[redacted]","Map":{"k":"[redacted]"},"List":["[redacted]"]}`)
+	out.Write(assert.Value(xml.Marshal(h.Token))(t))
 	for _, leak := range []string{text, fmt.Sprintf("%x", text), fmt.Sprintf("%X", text)} {
 		assert.Lacks(t, out.String(), leak)
 	}

@@ -60,8 +60,7 @@ func TestBook(t *testing.T) {
 	r := records[0]
 	assert.Equal(t, strings.Join([]string{r.By, r.Fingerprint, r.Project, r.Target, r.Title}, " "), "ann "+one.Fingerprint()+" /p /bin/notes Notes", "recorded")
 	assert.False(t, r.At.IsZero(), "no time")
-	data := assert.Value(os.ReadFile(path))(t)
-	assert.Lacks(t, string(data), "s3cret", "the file holds arguments")
+	assert.Lacks(t, string(assert.Value(os.ReadFile(path))(t)), "s3cret", "the file holds arguments")
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v, %v", info.Mode(), err)
 	}
@@ -79,8 +78,7 @@ func TestBooksOfOnePlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var books []*consent.Book
 			for range 2 {
-				b := assert.Value(openBook())(t)
-				books = append(books, b)
+				books = append(books, assert.Value(openBook())(t))
 			}
 			for i, verdict := range []consent.Verdict{consent.Approved, consent.Rejected, consent.Approved, consent.Approved} {
 				l := launch(fmt.Sprint(i / 2))
@@ -89,8 +87,7 @@ func TestBooksOfOnePlace(t *testing.T) {
 					wantVerdict(t, b, l, verdict)
 				}
 			}
-			records := assert.Value(books[0].Records(t.Context()))(t)
-			assert.Equal(t, len(records), 2)
+			assert.Equal(t, len(assert.Value(books[0].Records(t.Context()))(t)), 2)
 		})
 	}
 }
@@ -143,10 +140,8 @@ func TestUnsoundFile(t *testing.T) {
 
 		v, err := b.Verdict(t.Context(), l)
 		assert.Equal(t, v, consent.Pending, "%s", name)
-		unsound := assert.As[*consent.Error](t, err, "%s", name)
-		assert.Equal(t, unsound.File, path, "%s", name)
-		_, err = consent.Open(path)
-		assert.As[*consent.Error](t, err, "%s: Open", name)
+		assert.Equal(t, assert.As[*consent.Error](t, err, "%s", name).File, path, "%s", name)
+		assert.As[*consent.Error](t, assert.Err(consent.Open(path)), "%s: Open", name)
 		assert.As[*consent.Error](t, b.Decide(t.Context(), "ann", l, consent.Approved), "%s: Decide", name)
 		assert.Equal(t, string(assert.Value(os.ReadFile(path))(t)), bad, "%s: the file was changed to", name)
 	}

@@ -68,8 +68,7 @@ func TestStringCanBePasted(t *testing.T) {
 	}
 	for _, arg := range hostileTexts() {
 		l := consent.Launch{Path: printf, Args: []string{"%s|", arg, "end"}, Dir: dir, Env: []string{"LC_ALL=C"}, Isolation: arg}
-		out := assert.Value(exec.Command(bash, "-c", l.String()).Output())(t)
-		assert.Equal(t, string(out), arg+"|end|")
+		assert.Equal(t, string(assert.Value(exec.Command(bash, "-c", l.String()).Output())(t)), arg+"|end|")
 	}
 }
 

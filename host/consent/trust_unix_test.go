@@ -93,6 +93,5 @@ func TestNoBookInAFolderOfOthers(t *testing.T) {
 	err := open(t, path).Decide(t.Context(), "ann", launch("x"), consent.Approved)
 	assert.As[*consent.Error](t, err)
 	assert.Contains(t, err.Error(), "chmod 700", "the cure")
-	_, err = os.Lstat(path)
-	assert.Is(t, err, os.ErrNotExist, "file")
+	assert.Is(t, assert.Err(os.Lstat(path)), os.ErrNotExist, "file")
 }

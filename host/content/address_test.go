@@ -35,8 +35,7 @@ func TestAddresses(t *testing.T) {
 	for _, address := range []string{"", "x", "github:x", "github:/x", "://x", "github://", "git hub://x", "git.hub://x", "caf\u00e9://x", strings.Repeat("x", 65) + "://x"} {
 
 		_, _, err := content.ParseAddress(address)
-		wrong := assert.As[*content.AddressError](t, err)
-		assert.Equal(t, wrong.Address, address)
+		assert.Equal(t, assert.As[*content.AddressError](t, err).Address, address)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
 	}
 }

@@ -36,8 +36,7 @@ func TestResourcesOfAllServers(t *testing.T) {
 	assert.OK(t, l.Err(), "listed")
 	assert.True(t, l.NotAsked == nil, "listed")
 	for _, r := range l.Items {
-		res := assert.Value(content.New(h).ReadResource(watchdog(t), r.Address, nil))(t)
-		assert.Equal(t, res.Contents[0].Text, "it is "+r.Resource.URI)
+		assert.Equal(t, assert.Value(content.New(h).ReadResource(watchdog(t), r.Address, nil))(t).Contents[0].Text, "it is "+r.Resource.URI)
 	}
 	l = content.New(h).Resources(watchdog(t), &content.ListOptions{Servers: []string{"a", "nobody", "a"}})
 	assert.Equal(t, addresses(l), "mcpbelt:a/file:///x", "listed")
@@ -123,8 +122,7 @@ func TestServersThatAreNotOfUse(t *testing.T) {
 // Reading is a use: it starts a lazy server.
 func TestReadStartsALazyServer(t *testing.T) {
 	h := openContents(t, contents{"later": resource("x:2")}, map[string]string{"later": `"lazy": true`}, "later")
-	res := assert.Value(content.New(h).ReadResource(watchdog(t), "mcpbelt:later/x:2", nil))(t)
-	assert.Equal(t, res.Contents[0].Text, "it is x:2")
+	assert.Equal(t, assert.Value(content.New(h).ReadResource(watchdog(t), "mcpbelt:later/x:2", nil))(t).Contents[0].Text, "it is x:2")
 }
 
 func TestMoreItemsThanAllowed(t *testing.T) {

@@ -92,9 +92,7 @@ func with(fills ...func(*sdk.Server)) func(*sdk.Server) {
 
 // resource is a resource whose text is its URI.
 func resource(uri string) func(*sdk.Server) {
-	return func(s *sdk.Server) {
-		s.AddResource(&sdk.Resource{URI: uri, Name: "r"}, read)
-	}
+	return func(s *sdk.Server) { s.AddResource(&sdk.Resource{URI: uri, Name: "r"}, read) }
 }
 
 func read(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {

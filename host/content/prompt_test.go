@@ -85,8 +85,7 @@ func TestPromptsFollowTheScheme(t *testing.T) {
 		assert.True(t, seen[test.want], "prompts")
 		_, err := promptText(t, h, test.wrong)
 
-		unknown := assert.As[*content.UnknownPromptError](t, err)
-		assert.Equal(t, strings.Join(unknown.Suggestions, " "), test.near)
+		assert.Equal(t, strings.Join(assert.As[*content.UnknownPromptError](t, err).Suggestions, " "), test.near)
 	}
 }
 

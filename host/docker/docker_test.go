@@ -75,14 +75,12 @@ func newDockerWorld(t *testing.T) *dockerWorld {
 
 func (w *dockerWorld) lines(name string) []string {
 	w.Helper()
-	data := assert.Value(os.ReadFile(filepath.Join(w.dir, name)))(w)
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(string(assert.Value(os.ReadFile(filepath.Join(w.dir, name)))(w)), "\n"), "\n")
 }
 
 func (w *dockerWorld) containers() int {
 	w.Helper()
-	list := assert.Value(os.ReadDir(filepath.Join(w.dir, "containers")))(w)
-	return len(list)
+	return len(assert.Value(os.ReadDir(filepath.Join(w.dir, "containers")))(w))
 }
 
 // dockered returns an entry that runs the test program in a container.
@@ -253,8 +251,7 @@ func TestDockerIgnoresSignals(t *testing.T) {
 		env = append(env, name+"="+strings.Repeat("x", 60<<10))
 	}
 	c := assert.Value((&docker.Isolator{}).Isolate(t.Context(), dockered(t, config.Isolation{}), &transport.Command{Path: "sleep", Args: []string{"600"}, Env: env, CloseTimeout: 1}))(t)
-	conn := assert.Value(c.Connect(t.Context()))(t)
-	assert.OK(t, conn.Close())
+	assert.OK(t, assert.Value(c.Connect(t.Context()))(t).Close())
 }
 
 // No argument of the entry takes the place of the image, or of what is ours.

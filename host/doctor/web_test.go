@@ -108,7 +108,7 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 		return e
 	}
 	for name, c := range map[string]struct {
-		entry *config.Server
+		entry       *config.Server
 		hints, text string
 	}{
 		"no such name":        {remote(t, "http://no-such-host.invalid/mcp", "http"), "dns", "no-such-host.invalid"},
@@ -161,8 +161,8 @@ func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
 // A certificate of another time or name is told from one of an unknown authority.
 func TestTestOfBadCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
-		host string
-		ends time.Time
+		host        string
+		ends        time.Time
 		hints, text string
 	}{
 		"expired":    {"127.0.0.1", time.Now().Add(-time.Hour), "tls", "clock"},
@@ -258,8 +258,7 @@ func TestTestTouchesNothing(t *testing.T) {
 	before := fmt.Sprint(h.Registry().Snapshot().Version(), accepted.Entries(), statusOfAll(h))
 
 	// The same entry, as far as the ledger is concerned, with a filter.
-	e := probed(t, `{"command": "x", "tools": {"deny": ["unused"], "rename": {"echo": "say"}}}`)
-	r := tested(t, h, e)
+	r := tested(t, h, probed(t, `{"command": "x", "tools": {"deny": ["unused"], "rename": {"echo": "say"}}}`))
 	assert.Equal(t, fmt.Sprint(h.Registry().Snapshot().Version(), accepted.Entries(), statusOfAll(h)), before, "before")
 	var fates []string
 	for _, tool := range r.Tools {

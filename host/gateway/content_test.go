@@ -65,14 +65,12 @@ func checkEverything(t *testing.T, c *mcp.Client, prefix string) {
 		got := assert.Value(c.ReadResource(ctx, uri, nil))(t).Contents[0]
 		assert.Equal(t, got.URI+" "+got.Text, uri+" a note")
 	}
-	_, err := c.ReadResource(ctx, "test://missing", nil)
-	assert.Is(t, err, mcp.ErrResourceNotFound)
+	assert.Is(t, assert.Err(c.ReadResource(ctx, "test://missing", nil)), mcp.ErrResourceNotFound)
 	prompt := assert.Value(c.GetPrompt(ctx, prefix+"greet", map[string]string{"who": "Ada"}, nil))(t)
 	assert.Equal(t, prompt.Messages[0].Content.(*mcp.TextContent).Text, "hello Ada")
 	params := &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: prefix + "greet"}, Argument: mcp.CompleteArgument{Name: "who", Value: "A"}}
 	assert.Equal(t, assert.Value(c.Complete(ctx, params, nil))(t).Completion.Values[0], "A!")
-	_, err = c.CallTool(ctx, "missing", nil, nil)
-	assert.Fails(t, err, "a tool that is not there")
+	assert.Fails(t, assert.Err(c.CallTool(ctx, "missing", nil, nil)), "a tool that is not there")
 }
 
 // A pipeTransport connects to ServeStdio.

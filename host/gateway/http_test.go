@@ -38,7 +38,7 @@ func TestHostileBodies(t *testing.T) {
 	ping := callOf(1, "ping", "{}")
 	for name, c := range map[string]struct {
 		body, session string
-		status, code int
+		status, code  int
 	}{
 		"empty":                    {"", id, 400, -32700},
 		"garbage":                  {"\x00\xff{", id, 400, -32700},
@@ -198,8 +198,7 @@ func TestStrangerLearnsNothing(t *testing.T) {
 		"/healthz": 200, "/readyz": 200, "/mcp": 401, "/mcp/search": 401,
 		"/s/secretive/mcp": 401, "/s/none/mcp": 401, "/s/secretive/readyz": 401, "/s/none/readyz": 401,
 	} {
-		r := s.wantStatus(t, want, query{method: http.MethodGet, path: path}, "%s", path)
-		assert.Lacks(t, r.body, "secretive", "%s", path)
+		assert.Lacks(t, s.wantStatus(t, want, query{method: http.MethodGet, path: path}, "%s", path).body, "secretive", "%s", path)
 	}
 	assert.Contains(t, s.do(t, query{method: http.MethodGet, path: "/readyz", user: "a"}).body, "secretive", "/readyz of a user")
 }
@@ -212,8 +211,7 @@ func TestSlowClients(t *testing.T) {
 		defer writes.Close()
 		began := time.Now()
 		fmt.Fprintf(writes, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
-		resp := assert.Value(http.ReadResponse(bufio.NewReader(writes), nil))(t)
-		assert.Equal(t, resp.StatusCode, http.StatusBadRequest, "slow body")
+		assert.Equal(t, assert.Value(http.ReadResponse(bufio.NewReader(writes), nil))(t).StatusCode, http.StatusBadRequest, "slow body")
 		assert.Equal(t, time.Since(began), 2*time.Minute, "slow body: the end after")
 
 		reads := assert.Value(s.dial())(t)
@@ -317,7 +315,7 @@ func TestRefusals(t *testing.T) {
 	})
 	metadata := `Bearer resource_metadata="` + s.url + access.MetadataPath + `/p/x/mcp/"`
 	for token, want := range map[string]struct {
-		status int
+		status            int
 		challenge, reason string
 	}{
 		"":               {401, metadata, "no credential"},

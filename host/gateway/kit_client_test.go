@@ -84,8 +84,7 @@ func (s *site) do(t testing.TB, q query) *reply {
 	t.Helper()
 	resp := assert.Value(s.send(context.Background(), q))(t)
 	defer resp.Body.Close()
-	body := assert.Value(io.ReadAll(resp.Body))(t)
-	return &reply{resp.StatusCode, resp.Header, string(body)}
+	return &reply{resp.StatusCode, resp.Header, string(assert.Value(io.ReadAll(resp.Body))(t))}
 }
 
 // wantStatus compares the status of the response to a request.

@@ -115,8 +115,7 @@ func TestUnknownClient(t *testing.T) {
 		} {
 			assert.True(t, len(c.tools(t)) > 100, "%s: all tools for %s", revision, what)
 		}
-		late := s.connect(t, &client{name: "late", revision: revision})
-		assert.Equal(t, modeOf(late.tools(t)), "search", "%s: a new client", revision)
+		assert.Equal(t, modeOf(s.connect(t, &client{name: "late", revision: revision}).tools(t)), "search", "%s: a new client", revision)
 	}
 }
 

@@ -206,8 +206,7 @@ func TestGrantShrinks(t *testing.T) {
 // A caller is told of a change of the list if it is a change of theirs.
 func TestGrantedNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGrants()
-		s := openInMemory(t, &gateway.Options{Authenticate: g.authenticate})
+		s := openInMemory(t, &gateway.Options{Authenticate: newGrants().authenticate})
 		heard := map[string]*atomic.Int64{}
 		var all sync.WaitGroup
 		defer all.Wait()
@@ -309,8 +308,7 @@ func TestGrantedServerThatDoesNotRun(t *testing.T) {
 	g := &grants{of: map[string]*access.Grant{"other": {Servers: []string{"other"}}, "reads": {ReadOnly: true}, "all": nil}}
 	s := new(site).open(t, ho, &gateway.Options{Authenticate: g.authenticate}, "lazy", `{"command":"x","identity":"user"}`)
 	for _, name := range []string{"lazy__write", "Lazy.Write", "mcp__lazy__write", "write"} {
-		m := s.modern("other", "").want(t, -32602, "tools/call", toolParams(name, `{}`))
-		assert.Lacks(t, fmt.Sprint(m.Error), "ready", "%s", name)
+		assert.Lacks(t, fmt.Sprint(s.modern("other", "").want(t, -32602, "tools/call", toolParams(name, `{}`)).Error), "ready", "%s", name)
 	}
 	assert.Equal(t, started.Load(), 0, "starts of the server")
 	s.modern("reads", "").want(t, -32602, "tools/call", toolParams("lazy__write", `{}`))

@@ -234,8 +234,7 @@ func TestOutcomeOfDeath(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "journal")
 	s := openEntries(t, nil, "journal", hosttest.Child(t, "journal:"+journal))
 	for _, revision := range both {
-		c := s.connect(t, &client{path: "/s/journal/mcp", revision: revision})
-		m := c.call(t, "die", fmt.Sprintf(`{"text":%q}`, revision))
+		m := s.connect(t, &client{path: "/s/journal/mcp", revision: revision}).call(t, "die", fmt.Sprintf(`{"text":%q}`, revision))
 		assert.Equal(t, m.at("isError")+" "+m.at("_meta", gateway.MetaOutcome), "true unknown", "%s: the error and the outcome", revision)
 		assert.Equal(t, strings.Count(string(assert.Value(os.ReadFile(journal))(t)), revision), 1, "%s: calls", revision)
 	}
@@ -330,6 +329,5 @@ func TestStreamInPieces(t *testing.T) {
 		}
 	}))
 	t.Cleanup(web.Close)
-	s := openEntries(t, nil, "s", httpEntry(web.URL))
-	assert.Equal(t, s.connect(t, &client{}).call(t, "s__say", `{}`).text(), text)
+	assert.Equal(t, openEntries(t, nil, "s", httpEntry(web.URL)).connect(t, &client{}).call(t, "s__say", `{}`).text(), text)
 }

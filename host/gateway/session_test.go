@@ -232,8 +232,7 @@ func TestQuestionOfClientThatIsGone(t *testing.T) {
 func TestShortHandshakes(t *testing.T) {
 	s := openSite(t, nil)
 	//report: Gateway | php-mcp/server#79, php-mcp/server#10 | a client never sends notifications/initialized, and is refused from then on | it is served from the answer to initialize on
-	c := s.connect(t, &client{})
-	c.wantText(t, "one__echo", `{"text":"x"}`, "x")
+	s.connect(t, &client{}).wantText(t, "one__echo", `{"text":"x"}`, "x")
 	//report: Gateway | agentgateway/agentgateway#221 | a client makes a call without initialize, since it takes the gateway for one without state | in revisions with sessions it is told to initialize; in 2026-07-28, and at /mcp/tools/call, the call is made
 	call := toolParams("one__echo", `{"text":"x"}`)
 	m := s.wantStatus(t, http.StatusBadRequest, query{user: "a", body: callOf(1, "tools/call", "{"+call+"}")}).message(t)

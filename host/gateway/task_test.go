@@ -185,8 +185,7 @@ func TestTokenOfTheRequestThatWaits(t *testing.T) {
 				assert.Equal(t, beats, 4, "%s: signs of life", token)
 				return r.message(t)
 			}
-			first := call("one__wait", `{}`, "first")
-			call("await_call", fmt.Sprintf(`{"id":%q}`, first.at("_meta", "mcpbelt/call")), "second")
+			call("await_call", fmt.Sprintf(`{"id":%q}`, call("one__wait", `{}`, "first").at("_meta", "mcpbelt/call")), "second")
 		})
 	}
 }

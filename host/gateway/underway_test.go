@@ -17,8 +17,7 @@ func TestRequestsUnderWay(t *testing.T) {
 	}
 	enter(0)
 	for i := 1; i < maxUnderWay; i++ {
-		ok := enter(i)
-		assert.True(t, ok, "room for request %d", i)
+		assert.True(t, enter(i), "room for request %d", i)
 	}
 	ok := enter(maxUnderWay)
 	assert.False(t, ok, "room for more")

@@ -45,8 +45,7 @@ func command(t testing.TB) *transport.Command {
 // start starts the test program confined.
 func start(t testing.TB, opts *landlock.Options, i config.Isolation) *child {
 	t.Helper()
-	c := assert.Value(landlock.New(opts).Isolate(t.Context(), entry(i), command(t)))(t)
-	conn := assert.Value(c.Connect(t.Context()))(t)
+	conn := assert.Value(assert.Value(landlock.New(opts).Isolate(t.Context(), entry(i), command(t)))(t).Connect(t.Context()))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &child{TB: t, conn: conn}
 }
@@ -127,8 +126,7 @@ func TestRelativeProgram(t *testing.T) {
 	recipe := command(t)
 	recipe.Dir, recipe.Path = filepath.Dir(recipe.Path), "./"+filepath.Base(recipe.Path)
 	confined := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t)
-	conn := assert.Value(confined.Connect(t.Context()))(t)
-	assert.OK(t, conn.Close())
+	assert.OK(t, assert.Value(confined.Connect(t.Context()))(t).Close())
 }
 
 // What may be read can be narrowed down.
@@ -157,16 +155,14 @@ func TestTemp(t *testing.T) {
 	assert.False(t, filepath.Dir(other.ask("temp")) == filepath.Dir(name), "two share a temporary folder")
 	other.mustNot("write", name)
 	assert.OK(t, c.conn.Close())
-	_, err := os.Stat(filepath.Dir(name))
-	assert.True(t, os.IsNotExist(err), "the temporary folder after Close")
+	assert.True(t, os.IsNotExist(assert.Err(os.Stat(filepath.Dir(name)))), "the temporary folder after Close")
 }
 
 func TestTempOfTheEntry(t *testing.T) {
 	dir := t.TempDir()
 	recipe := command(t)
 	recipe.Env = append(recipe.Env, "TMPDIR="+dir)
-	confined := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t)
-	conn := assert.Value(confined.Connect(t.Context()))(t)
+	conn := assert.Value(assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t).Connect(t.Context()))(t)
 	defer func() { _ = conn.Close() }()
 	c := &child{TB: t, conn: conn}
 	assert.Equal(t, c.ask("env", "TMPDIR"), dir, "TMPDIR")
@@ -327,10 +323,8 @@ func TestStartFails(t *testing.T) {
 	i := config.Isolation{Mounts: []config.Mount{{Path: mount, Write: true}}}
 	c := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(i), command(t)))(t)
 	assert.OK(t, os.Remove(mount))
-	_, err := c.Connect(t.Context())
-	assert.Contains(t, fmt.Sprint(err), mount, "Connect without the mount")
-	left := assert.Value(os.ReadDir(temp))(t)
-	assert.Equal(t, len(left), 0)
+	assert.Contains(t, fmt.Sprint(assert.Err(c.Connect(t.Context()))), mount, "Connect without the mount")
+	assert.Equal(t, len(assert.Value(os.ReadDir(temp))(t)), 0)
 }
 
 // What the caller has given to clear up is done, too.
@@ -340,8 +334,7 @@ func TestEndedIsKept(t *testing.T) {
 	recipe.Ended = func() { done = true }
 	c := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t)
 	assert.True(t, recipe.Start == nil, "the given command was changed")
-	conn := assert.Value(c.Connect(t.Context()))(t)
-	assert.OK(t, conn.Close(), "cleared up")
+	assert.OK(t, assert.Value(c.Connect(t.Context()))(t).Close(), "cleared up")
 	assert.True(t, done, "cleared up")
 }
 
@@ -361,16 +354,14 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	}
 	master = open("/dev/ptmx")
 	assert.OK(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
-	number := assert.Value(unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN))(t)
-	return master, open("/dev/pts/" + strconv.Itoa(number))
+	return master, open("/dev/pts/" + strconv.Itoa(assert.Value(unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN))(t)))
 }
 
 // A server that is started from a terminal has none: it leads a session of its own.
 func TestTerminal(t *testing.T) {
 	if os.Getenv(hostMode) != "" {
 		assert.Value(os.Open("/dev/tty"))(t)
-		c := start(t, nil, config.Isolation{Network: true})
-		fmt.Printf("answer: %s\n", c.ask("open", "/dev/tty"))
+		fmt.Printf("answer: %s\n", start(t, nil, config.Isolation{Network: true}).ask("open", "/dev/tty"))
 		return
 	}
 	_, slave := openTerminal(t)

@@ -130,8 +130,7 @@ func TestEndOfALoginIsTold(t *testing.T) {
 	t.Cleanup(func() { _ = h.Close(); _ = logins.Close() })
 	entry := &config.Server{Name: "s", Title: "s", Transport: config.TransportHTTP, URL: rs.URL}
 	assert.Value(h.Apply(ctx, &config.Config{Path: "mcp.json", Servers: []*config.Server{entry}}))(t)
-	begun := assert.Value(h.Login(ctx, session.Key{Server: "s"}))(t)
-	assert.Value(h.Complete(ctx, assert.Value(as.Approve(ctx, begun.URL))(t), nil))(t)
+	assert.Value(h.Complete(ctx, assert.Value(as.Approve(ctx, assert.Value(h.Login(ctx, session.Key{Server: "s"}))(t).URL))(t), nil))(t)
 	client := assert.Value(h.Client(ctx, session.Key{Server: "s"}))(t)
 	call := func() error {
 		_, err := client.CallTool(ctx, "whoami", []byte(`{}`), nil)

@@ -98,8 +98,7 @@ func TestManageRefuses(t *testing.T) {
 }
 
 func TestManageKeepsTheOldServerOfABrokenChange(t *testing.T) {
-	store := record.NewMemoryStore(&record.Record{Name: "a", Command: "x"})
-	m := openStore(t, store, fakes())
+	m := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x"}), fakes())
 	expectReport(t, "update", "started [] stopped [] replaced [] kept [] failed 1")(m.Update(watchdog(t), "a", patch(t, `{"command": "broken"}`)))
 	assert.Value(call(t, m.Host(), "a__echo", `{"text": "hi"}`))(t)
 	all := assert.Value(m.Servers(t.Context()))(t)
@@ -161,8 +160,7 @@ func TestManageIsCarriedOutWhenItsContextEnds(t *testing.T) {
 
 func TestManagedServersAreMasked(t *testing.T) {
 	path := write(t, "a", `{"command": "broken", "args": ["--token", "`+managedSecret+`"], "env": {"KEY": "`+managedSecret+`"}}`)
-	statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
-	m := open(t, path, withStatuses(statuses))
+	m := open(t, path, withStatuses(record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))))
 	assert.OK(t, m.Close())
 	all := assert.Value(m.Servers(t.Context()))(t)
 	data := assert.Value(json.Marshal(all))(t)

@@ -71,8 +71,7 @@ func TestStatusIsKept(t *testing.T) {
 func TestStatusOfAShortRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := hosttest.NewStatuses(nil)
-		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), withStatuses(kept)))(t)
-		assert.OK(t, m.Close())
+		assert.OK(t, assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), withStatuses(kept)))(t).Close())
 		s := kept.At("s1")
 		assert.Equal(t, s.Status, record.StatusDisconnected)
 		assert.Equal(t, s.Tools, 1)
@@ -121,15 +120,13 @@ func TestStatusesOfOtherStores(t *testing.T) {
 	open := func(name string) {
 		t.Helper()
 		store := record.NewMemoryStore(&record.Record{Name: name, Command: "x"})
-		m := assert.Value(manage.OpenStore(t.Context(), store, inFolder()))(t)
-		assert.Is(t, m.Close(), nil)
+		assert.Is(t, assert.Value(manage.OpenStore(t.Context(), store, inFolder()))(t).Close(), nil)
 	}
 	open("a")
 	open("b")
 	assert.Equal(t, len(assert.Value(filepath.Glob(filepath.Join(dir, "status", "*")))(t)), 0)
 	path := filepath.Join(t.TempDir(), "servers.json")
 	assert.OK(t, os.WriteFile(path, []byte(`{"mcpServers": {"c": {"command": "x"}}}`), 0o600))
-	m := assert.Value(manage.OpenStore(t.Context(), edit.OpenFileStore(path, nil), inFolder()))(t)
-	assert.OK(t, m.Close())
+	assert.OK(t, assert.Value(manage.OpenStore(t.Context(), edit.OpenFileStore(path, nil), inFolder()))(t).Close())
 	assert.Equal(t, len(assert.Value(filepath.Glob(filepath.Join(dir, "status", "*.json")))(t)), 1, "of a file")
 }

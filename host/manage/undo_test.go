@@ -52,8 +52,7 @@ func TestUndo(t *testing.T) {
 	_, ok = m.LastChange()
 	assert.False(t, ok, "a last change after all were undone, want none")
 	assert.Equal(t, names(m.Host()), "a__echo", "tools")
-	is := assert.Value(m.Host().Inspect("a"))(t)
-	assert.Equal(t, is.Entry.Env["KEY"].Reveal(), managedSecret, "KEY")
+	assert.Equal(t, assert.Value(m.Host().Inspect("a"))(t).Entry.Env["KEY"].Reveal(), managedSecret, "KEY")
 }
 
 // What another process has changed is not undone, and the change before it can be.
@@ -69,8 +68,7 @@ func TestUndoOfWhatIsNot(t *testing.T) {
 	_, _, err := record.Update(watchdog(t), store, "a", patch(t, `{"description": "elsewhere"}`))
 	assert.OK(t, err)
 	undo(t, m, record.CodeConflict)
-	_, err = m.Undo(watchdog(t), stale)
-	assert.True(t, isCode(err, record.CodeConflict), "undo once more")
+	assert.True(t, isCode(assert.Err(m.Undo(watchdog(t), stale)), record.CodeConflict), "undo once more")
 	undo(t, m, "")
 	assert.Equal(t, shown(t, m), `a "elsewhere" false; b "" false; `)
 

@@ -46,8 +46,7 @@ func localRecord() *record.Record {
 func TestRecordEncodes(t *testing.T) {
 	for _, r := range []*record.Record{fullRecord(), localRecord(), {Name: "x", Command: "y"}} {
 		data := assert.Value(r.Encode())(t)
-		again := assert.Value(record.Decode(data))(t)
-		assert.True(t, reflect.DeepEqual(again, r), "the same record from %s", data)
+		assert.True(t, reflect.DeepEqual(assert.Value(record.Decode(data))(t), r), "the same record from %s", data)
 	}
 }
 

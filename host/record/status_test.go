@@ -59,9 +59,7 @@ func process(t *testing.T, part string) (wait func()) {
 	out := &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = out, out
 	assert.OK(t, cmd.Start())
-	return func() {
-		assert.Is(t, cmd.Wait(), nil, "%s", part)
-	}
+	return func() { assert.Is(t, cmd.Wait(), nil, "%s", part) }
 }
 
 func TestStatusFile(t *testing.T) {
@@ -103,8 +101,7 @@ func TestStatusFile(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = f.Statuses(ended)
-	assert.Is(t, err, context.Canceled)
+	assert.Is(t, assert.Err(f.Statuses(ended)), context.Canceled)
 	assert.Is(t, f.SaveStatuses(ended, nil), context.Canceled)
 }
 
@@ -115,8 +112,7 @@ func TestStatusFileOfManyProcesses(t *testing.T) {
 		wg.Go(process(t, fmt.Sprintf("status %s|p%d-", path, i)))
 	}
 	wg.Wait()
-	all := assert.Value(record.OpenStatusFile(path).Statuses(t.Context()))(t)
-	assert.Equal(t, len(all), 60)
+	assert.Equal(t, len(assert.Value(record.OpenStatusFile(path).Statuses(t.Context()))(t)), 60)
 }
 
 func TestMaskError(t *testing.T) {

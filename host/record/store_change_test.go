@@ -13,8 +13,7 @@ import (
 func TestAddRecord(t *testing.T) {
 	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"})
 	for name, want := range map[string]string{"a b": "name_taken name", "a_b": "name_taken name", "a.b": "name_taken name", "": "name_required name", "c": ""} {
-		_, err := record.Add(t.Context(), s, &record.Record{Name: name, Command: "x"})
-		assert.Equal(t, codes(err), want, "%q", name)
+		assert.Equal(t, codes(assert.Err(record.Add(t.Context(), s, &record.Record{Name: name, Command: "x"}))), want, "%q", name)
 	}
 	_, err := record.Add(t.Context(), s, &record.Record{Name: "d", Command: "x", Env: map[string]config.Secret{"K": "****abcd"}})
 	assert.Equal(t, codes(err), "mask_unmatched env.K")
@@ -81,19 +80,16 @@ func TestUpdateRecordUnderWay(t *testing.T) {
 
 func TestRemoveRecord(t *testing.T) {
 	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"}, &record.Record{Name: "own", Command: "x", Builtin: true})
-	_, err := record.Remove(t.Context(), s, "own")
-	assert.Equal(t, codes(err), "builtin_readonly")
+	assert.Equal(t, codes(assert.Err(record.Remove(t.Context(), s, "own"))), "builtin_readonly")
 	assert.Equal(t, assert.Value(record.Remove(t.Context(), s, "a_b"))(t).Record.Name, "a b")
-	_, err = record.Remove(t.Context(), s, "a b")
-	assert.Equal(t, codes(err), "not_found")
+	assert.Equal(t, codes(assert.Err(record.Remove(t.Context(), s, "a b"))), "not_found")
 }
 
 // A name that a record may have is one that a server can have.
 func TestLongestNameCanBeUsed(t *testing.T) {
 	r := &record.Record{Name: strings.Repeat("a", 128), Command: "x"}
 	assert.OK(t, r.Validate())
-	c := assert.Value(record.Read(t.Context(), record.NewMemoryStore(r), nil))(t)
-	assert.OK(t, c.Servers[0].Err)
+	assert.OK(t, assert.Value(record.Read(t.Context(), record.NewMemoryStore(r), nil))(t).Servers[0].Err)
 }
 
 // What was removed comes back, unless another has its name by now.
@@ -101,12 +97,9 @@ func TestRestoreRecord(t *testing.T) {
 	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"})
 	removed := assert.Value(record.Remove(t.Context(), s, "a_b"))(t)
 	other := assert.Value(record.Add(t.Context(), s, &record.Record{Name: "a.b", Command: "y"}))(t)
-	_, err := record.Restore(t.Context(), s, removed.ID)
-	assert.Equal(t, codes(err), "name_taken name")
+	assert.Equal(t, codes(assert.Err(record.Restore(t.Context(), s, removed.ID))), "name_taken name")
 	assert.Value(record.Remove(t.Context(), s, other.ID))(t)
 	assert.Equal(t, assert.Value(record.Restore(t.Context(), s, removed.ID))(t).Record.Command, "x")
-	_, err = record.Restore(t.Context(), s, removed.ID)
-	assert.Equal(t, codes(err), "not_found")
-	_, err = record.Restore(t.Context(), nil, removed.ID)
-	assert.Fails(t, err, "of no store")
+	assert.Equal(t, codes(assert.Err(record.Restore(t.Context(), s, removed.ID))), "not_found")
+	assert.Fails(t, assert.Err(record.Restore(t.Context(), nil, removed.ID)), "of no store")
 }

@@ -133,11 +133,9 @@ func TestHandlerStreams(t *testing.T) {
 
 func TestJoinRefuses(t *testing.T) {
 	for _, url := range []string{"10.0.0.7:8080", "ftp://a", "http://", "http://user@host", "::"} {
-		_, err := replica.Join(t.Context(), storage.NewMemory(), &replica.Options{URL: url})
-		assert.Fails(t, err, "%s", url)
+		assert.Fails(t, assert.Err(replica.Join(t.Context(), storage.NewMemory(), &replica.Options{URL: url})), "%s", url)
 	}
-	_, err := replica.Join(t.Context(), nil, nil)
-	assert.Fails(t, err, "without a store")
+	assert.Fails(t, assert.Err(replica.Join(t.Context(), nil, nil)), "without a store")
 }
 
 // A body is looked at up to a bound only, and comes whole where it is served, also if the other

@@ -86,8 +86,7 @@ func (s *sharer) says(v approval.Verdict) {
 func (s *sharer) asks(t *testing.T, ctx context.Context, tool string) string {
 	t.Helper()
 	_, err := s.registry.Call(ctx, tool, json.RawMessage(`{"text":"a"}`))
-	required := assert.As[*registry.ApprovalRequiredError](t, err, "the call waits")
-	return required.Request.ID
+	return assert.As[*registry.ApprovalRequiredError](t, err, "the call waits").Request.ID
 }
 
 // allows answers a call with "for this conversation".
@@ -103,8 +102,7 @@ func (s *sharer) isFree(t *testing.T, ctx context.Context, tool string) bool {
 	if err == nil {
 		return true
 	}
-	required := assert.As[*registry.ApprovalRequiredError](t, err, "the call waits")
-	assert.OK(t, s.registry.Deny(ctx, required.Request.ID, ""))
+	assert.OK(t, s.registry.Deny(ctx, assert.As[*registry.ApprovalRequiredError](t, err, "the call waits").Request.ID, ""))
 	return false
 }
 
@@ -170,8 +168,7 @@ func TestGrantsAreShared(t *testing.T) {
 		assert.True(t, b.isFree(t, ann, "mail__drop"), "a free call that the policy allows")
 		b.says(approval.Deny)
 		for _, tool := range []string{"mail__send", "mail__drop"} {
-			_, err := b.registry.Call(ann, tool, nil)
-			assert.As[*approval.DeniedError](t, err, "%s: what the policy denies", tool)
+			assert.As[*approval.DeniedError](t, assert.Err(b.registry.Call(ann, tool, nil)), "%s: what the policy denies", tool)
 		}
 		assert.Equal(t, counted.loads.Load()-before, 0, "loads")
 
@@ -252,11 +249,9 @@ func TestGrantEnds(t *testing.T) {
 		ann := in(t, "ann", "c1")
 		a.allows(t, ann, "mail__send")
 		time.Sleep(24*time.Hour - time.Second)
-		b := newSharer(t, store, opts)
-		assert.True(t, b.isFree(t, ann, "mail__send"), "a free call within a day")
+		assert.True(t, newSharer(t, store, opts).isFree(t, ann, "mail__send"), "a free call within a day")
 		time.Sleep(time.Second)
-		c := newSharer(t, store, opts)
-		assert.False(t, c.isFree(t, ann, "mail__send"), "a free call after a day")
+		assert.False(t, newSharer(t, store, opts).isFree(t, ann, "mail__send"), "a free call after a day")
 		assert.True(t, a.isFree(t, ann, "mail__send"), "the registry goes on as it does")
 		a.allows(t, in(t, "ann", "c2"), "mail__send")
 		assert.Equal(t, len(grantRecords(t, store)), 1, "records of grants")

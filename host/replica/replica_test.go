@@ -71,8 +71,7 @@ func (s *site) call(t *testing.T, ctx context.Context, text string) string {
 	t.Helper()
 	data, err := json.Marshal(args{text})
 	assert.OK(t, err)
-	_, err = s.registry.Call(ctx, "send", data)
-	required := assert.As[*registry.ApprovalRequiredError](t, err, "the call waits")
+	required := assert.As[*registry.ApprovalRequiredError](t, assert.Err(s.registry.Call(ctx, "send", data)), "the call waits")
 	assert.True(t, strings.HasPrefix(required.Request.ID, s.ID()+"-"), "the id %s begins with %s", required.Request.ID, s.ID())
 	return required.Request.ID
 }
@@ -227,8 +226,7 @@ func TestDeadReplica(t *testing.T) {
 		assert.True(t, time.Since(began) <= 25*time.Second, "it took %v to notice that a replica has died, at most 25 s", time.Since(began))
 		assert.Equal(t, len(assert.Value(b.Approvals(t.Context()))(t)), 0, "calls that wait")
 		for _, id := range []string{running, waiting} {
-			_, err := b.Await(t.Context(), id)
-			assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown)
+			assert.Equal(t, mcp.OutcomeOf(assert.Err(b.Await(t.Context(), id))), mcp.Unknown)
 		}
 		// It was only slow: the answer that was taken back has no effect.
 		dying.dead.Store(false)

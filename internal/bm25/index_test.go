@@ -252,8 +252,7 @@ func TestSearch(t *testing.T) {
 	}
 	// Of two texts the same, the first counts, and only once.
 	one := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}}}}, 1)
-	two := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}, {"same", 7}}}}, 1)
-	assert.Equal(t, one[0], two[0])
+	assert.Equal(t, one[0], ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}, {"same", 7}}}}, 1)[0])
 }
 
 // TestFieldLengths: a field counts by its length, whether its norm is kept or not.

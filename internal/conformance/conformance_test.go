@@ -57,10 +57,10 @@ func loadTable(t *testing.T) *table {
 
 // A row of the report that ends the run.
 type row struct {
-	name string
+	name                string
 	passed, want, total int
-	took time.Duration
-	verdict string
+	took                time.Duration
+	verdict             string
 }
 
 func TestScenarios(t *testing.T) {
@@ -121,8 +121,7 @@ func (s scenario) try(t *testing.T, st *suite, r *row) {
 // that scenarios.json knows all of it.
 func TestCore(t *testing.T) {
 	tab := loadTable(t)
-	st := newSuite(t)
-	res := st.run(t, "--suite", "core")
+	res := newSuite(t).run(t, "--suite", "core")
 	assert.OK(t, res.err, "the suite ended with")
 	want := make(map[string]int)
 	for _, s := range tab.Scenarios {

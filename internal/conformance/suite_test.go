@@ -33,8 +33,7 @@ type suite struct {
 func newSuite(t *testing.T) *suite {
 	t.Helper()
 	cache := assert.Value(filepath.Abs("../../bin/conformance"))(t)
-	dir := assert.Value(npmdir.Install(t.Context(), "npm", cache))(t)
-	modules := filepath.Join(dir, "node_modules")
+	modules := filepath.Join(assert.Value(npmdir.Install(t.Context(), "npm", cache))(t), "node_modules")
 	st := &suite{
 		node:   findNode(t, modules),
 		script: filepath.Join(modules, "@modelcontextprotocol/conformance/dist/index.js"),
@@ -57,8 +56,7 @@ func build(t *testing.T, dir, pkg string) string {
 	if testIsRace() {
 		args = append(args, "-race")
 	}
-	cmd := exec.CommandContext(t.Context(), "go", append(args, pkg)...)
-	out, err := cmd.CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", append(args, pkg)...).CombinedOutput()
 	assert.OK(t, err, "go build %s: %s", pkg, out)
 	return program
 }

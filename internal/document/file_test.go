@@ -40,8 +40,7 @@ func TestKeepers(t *testing.T) {
 			for _, known := range []storage.Revision{"", "gone"} {
 				assert.Is(t, assert.Err(keeper.Load(t.Context(), "a", known)), storage.ErrNotFound)
 			}
-			_, err := save("none", "unknown")
-			assert.Is(t, err, storage.ErrConflict)
+			assert.Is(t, assert.Err(save("none", "unknown")), storage.ErrConflict)
 			one := assert.Value(save("one", ""))(t)
 			load("", "one", one)
 			load(one, "one", one)
@@ -51,8 +50,7 @@ func TestKeepers(t *testing.T) {
 				assert.Is(t, assert.Err(save("three", old)), storage.ErrConflict, "a save over %q", old)
 			}
 			load(one, "two", two)
-			again := assert.Value(save("one", two))(t)
-			load(two, "one", again)
+			load(two, "one", assert.Value(save("one", two))(t))
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			assert.Is(t, assert.Err(keeper.Load(ctx, "a", "")), context.Canceled)

@@ -20,10 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // its name, and how it ended.
 func enter(t *testing.T, q *Queue, ctx context.Context, user string, bytes int64, name string, done func(string, error)) {
 	t.Helper()
-	go func() {
-		_, err := q.Enter(ctx, user, bytes)
-		done(name, err)
-	}()
+	go func() { done(name, assert.Err(q.Enter(ctx, user, bytes))) }()
 	synctest.Wait()
 }
 

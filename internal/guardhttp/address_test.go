@@ -79,8 +79,8 @@ func TestTrust(t *testing.T) {
 	net10 := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}
 	all := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	for _, test := range []struct {
-		name string
-		o Options
+		name    string
+		o       Options
 		yes, no []string
 	}{
 		{"nothing", Options{},

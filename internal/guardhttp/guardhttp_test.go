@@ -236,8 +236,7 @@ func TestProxy(t *testing.T) {
 	}})
 	t.Cleanup(c.Close)
 	// The proxy itself is on this machine, which only the configuration may say.
-	a := assert.Value(c.Get(t.Context(), "http://mcp.example/x", nil))(t)
-	assert.Equal(t, string(a.Body), `{"host":"mcp.example"}`, "answer")
+	assert.Equal(t, string(assert.Value(c.Get(t.Context(), "http://mcp.example/x", nil))(t).Body), `{"host":"mcp.example"}`, "answer")
 	refused := errOf(c.PostForm(t.Context(), "https://mcp.example/x", nil, nil))
 	assert.True(t, wantFailure(t, refused, "proxy refuses the connection: HTTP status 403").NotSent, "not sent")
 	assert.Equal(t, asked.Load(), 2, "questions for the proxy")
@@ -342,8 +341,7 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 		wantFailure(t, errOf(c.Get(t.Context(), at+"/long", nil)), "more than 3 times")
 		assert.Equal(t, len(got), 4, "%d", status)
 		got = nil
-		_, err := c.PostForm(t.Context(), at+"/0", nil, url.Values{"code": {"x"}})
-		f := wantFailure(t, err, "not followed")
+		f := wantFailure(t, assert.Err(c.PostForm(t.Context(), at+"/0", nil, url.Values{"code": {"x"}})), "not followed")
 		assert.Equal(t, f.Status, status, "status")
 		assert.False(t, f.NotSent, "it was sent")
 		assert.Equal(t, strings.Join(got, ","), "POST /0 ", "%d", status)

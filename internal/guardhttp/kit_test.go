@@ -29,7 +29,7 @@ func errOf[V any](_ V, err error) error { return err }
 // A canary is a server on this machine that must not be spoken to.
 type canary struct {
 	url, port string
-	hits atomic.Int32
+	hits      atomic.Int32
 }
 
 func (c *canary) wantUntouched(t testing.TB) {
@@ -179,8 +179,6 @@ func hasIPv6() bool {
 	return true
 }
 
-func parsePort(t testing.TB, raw string) string {
-	return assert.Value(url.Parse(raw))(t).Port()
-}
+func parsePort(t testing.TB, raw string) string { return assert.Value(url.Parse(raw))(t).Port() }
 
 var statuses = []int{301, 302, 303, 307, 308}

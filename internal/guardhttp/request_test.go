@@ -32,8 +32,7 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 		assert.Equal(t, a.Header.Get("Content-Type"), "text/weird", "%s", test.method)
 		assert.False(t, a.Truncated, "%s", test.method)
 	}
-	head := assert.Value(c.Do(t.Context(), &Request{Method: "HEAD", URL: at}))(t)
-	assert.Equal(t, head.Status, http.StatusTeapot, "HEAD")
+	assert.Equal(t, assert.Value(c.Do(t.Context(), &Request{Method: "HEAD", URL: at}))(t).Status, http.StatusTeapot, "HEAD")
 }
 
 func TestDoRefusesWhatCannotBeSent(t *testing.T) {

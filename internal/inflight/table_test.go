@@ -60,12 +60,9 @@ func TestFailEndsAllAndLaterOnes(t *testing.T) {
 	read := errors.New("read")
 	table.Fail(read, cause)
 	table.Fail(errors.New("second"), nil)
-	_, err := a.Wait(t.Context(), nil)
-	assert.Equal(t, fmt.Sprint(err), "first")
-	_, err = b.Wait(t.Context(), nil)
-	assert.Equal(t, err, read)
-	_, err = table.Begin(0)
-	assert.Equal(t, err, cause, "Begin after Fail")
+	assert.Equal(t, fmt.Sprint(assert.Err(a.Wait(t.Context(), nil))), "first")
+	assert.Equal(t, assert.Err(b.Wait(t.Context(), nil)), read)
+	assert.Equal(t, assert.Err(table.Begin(0)), cause, "Begin after Fail")
 }
 
 func TestWaitEndsWithContext(t *testing.T) {
@@ -73,8 +70,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 	c := begin(t, &table, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := c.Wait(ctx, nil)
-	assert.Is(t, err, context.Canceled)
+	assert.Is(t, assert.Err(c.Wait(ctx, nil)), context.Canceled)
 }
 
 // A hookedContext is Hooked, and its caller's context never ends.
@@ -95,8 +91,7 @@ func TestWaitEndsWithHookedContext(t *testing.T) {
 	var table Table
 	c := begin(t, &table, 0)
 	go cancel()
-	_, err := c.Wait(&hookedContext{Context: ctx}, nil)
-	assert.Is(t, err, context.Canceled)
+	assert.Is(t, assert.Err(c.Wait(&hookedContext{Context: ctx}, nil)), context.Canceled)
 }
 
 func TestSlowCallbackKeepsTheNewestProgress(t *testing.T) {

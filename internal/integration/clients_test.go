@@ -251,8 +251,7 @@ func TestInspector(t *testing.T) {
 					args = append(args, self(t), "-e", front+"="+d.config)
 				}
 				args = append(args, "--protocol-era", test.era, "--format", "json", "--method")
-				out := d.run(t, append(args, strings.Fields(test.args)...)...)
-				assert.Contains(t, string(out), test.want)
+				assert.Contains(t, string(d.run(t, append(args, strings.Fields(test.args)...)...)), test.want)
 			})
 		}
 	}
@@ -261,8 +260,7 @@ func TestInspector(t *testing.T) {
 // self returns the path of this test's binary.
 func self(t *testing.T) string {
 	t.Helper()
-	path := assert.Value(os.Executable())(t)
-	return path
+	return assert.Value(os.Executable())(t)
 }
 
 // run runs a program of Node.js that is a client of d, and returns what it writes to its standard output.

@@ -150,8 +150,7 @@ func TestFirstProgram(t *testing.T) {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text := assert.Value(os.ReadFile(path))(t)
-	return string(text)
+	return string(assert.Value(os.ReadFile(path))(t))
 }
 
 // between returns what stands between two marks of a text.

@@ -37,8 +37,7 @@ func TestGeneratedPackages(t *testing.T) {
 		pkg := filepath.Join(dir, "generated", s.name)
 		assert.OK(t, os.MkdirAll(pkg, 0o700))
 		runIn(t, dir, "", belt, append([]string{"gen", "go", "--package", s.name, "--out", filepath.Join(pkg, "generated.go"), "--"}, s.command...)...)
-		arg := assert.Value(json.Marshal(s.command))(t)
-		args = append(args, string(arg))
+		args = append(args, string(assert.Value(json.Marshal(s.command))(t)))
 	}
 	module := filepath.Join(dir, "generated")
 	copyFile(t, "testdata/generated/main.go", filepath.Join(module, "main.go"), "", "")
@@ -86,6 +85,5 @@ func runIn(t *testing.T, dir, flags, name string, args ...string) string {
 // copyFile copies a file, with a text replaced by another.
 func copyFile(t *testing.T, from, to, old, replacement string) {
 	t.Helper()
-	data := assert.Value(os.ReadFile(from))(t)
-	assert.OK(t, os.WriteFile(to, []byte(strings.Replace(string(data), old, replacement, 1)), 0o600))
+	assert.OK(t, os.WriteFile(to, []byte(strings.Replace(string(assert.Value(os.ReadFile(from))(t)), old, replacement, 1)), 0o600))
 }

@@ -65,15 +65,13 @@ func (r *app) stop(t *testing.T) {
 // login logs in and waits until that is done.
 func (r *app) login(t *testing.T) error {
 	t.Helper()
-	l := assert.Value(r.manager.Login(ctxFor(t), anybody()))(t)
-	return l.Wait(ctxFor(t))
+	return assert.Value(r.manager.Login(ctxFor(t), anybody()))(t).Wait(ctxFor(t))
 }
 
 // whoami calls the server's tool.
 func (r *app) whoami(t *testing.T) string {
 	t.Helper()
-	res := assert.Value(r.client.CallTool(ctxFor(t), "whoami", nil, nil))(t)
-	return text(res)
+	return text(assert.Value(r.client.CallTool(ctxFor(t), "whoami", nil, nil))(t))
 }
 
 // TestLogin logs in at a real authorization server with a real browser, has the
@@ -165,8 +163,7 @@ func TestLoginDeclined(t *testing.T) {
 	page.AwaitTitle("Not logged in")
 	assert.Equal(t, assert.As[*auth.OAuthError](t, <-ended).Code, "access_denied")
 	// The user is not asked again before a call asks for it.
-	_, err := r.client.CallTool(ctxFor(t), "whoami", nil, nil)
-	required := assert.As[*auth.LoginRequiredError](t, err)
+	required := assert.As[*auth.LoginRequiredError](t, assert.Err(r.client.CallTool(ctxFor(t), "whoami", nil, nil)))
 	assert.Equal(t, fmt.Sprint(required.URL, required.Reason != ""), "true", "the page, and a reason")
 	go func() { ended <- r.login(t) }()
 	page = <-tabs
@@ -221,8 +218,7 @@ func serveApp(t *testing.T, n *notes) *webApp {
 // whoami calls the server's tool for a user.
 func (a *webApp) whoami(t *testing.T, user string) (string, error) {
 	t.Helper()
-	key := session.Key{User: user, Server: "notes"}
-	c := mcp.NewClient("notes", &transport.HTTP{URL: a.notes.url, OAuth: a.manager.Handler(key)}, nil)
+	c := mcp.NewClient("notes", &transport.HTTP{URL: a.notes.url, OAuth: a.manager.Handler(session.Key{User: user, Server: "notes"})}, nil)
 	defer c.Close()
 	res, err := c.CallTool(session.WithUser(ctxFor(t), user), "whoami", nil, nil)
 	if err != nil {
@@ -238,8 +234,7 @@ func TestLoginOfWebUsers(t *testing.T) {
 	browser := chromium.Start(t)
 	begin := func(user string) string {
 		t.Helper()
-		_, err := app.whoami(t, user)
-		required := assert.As[*auth.LoginRequiredError](t, err, "%s before the login", user)
+		required := assert.As[*auth.LoginRequiredError](t, assert.Err(app.whoami(t, user)), "%s before the login", user)
 		assert.Equal(t, required.User, user)
 		return required.URL
 	}

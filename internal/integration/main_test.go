@@ -40,8 +40,7 @@ func TestMain(m *testing.M) {
 func nodeModules(t *testing.T, name string) string {
 	t.Helper()
 	cache := assert.Value(filepath.Abs("../../bin/integration"))(t)
-	dir := assert.Value(npmdir.Install(t.Context(), filepath.Join("testdata", name), cache))(t)
-	return filepath.Join(dir, "node_modules")
+	return filepath.Join(assert.Value(npmdir.Install(t.Context(), filepath.Join("testdata", name), cache))(t), "node_modules")
 }
 
 // script returns the path of the program of a reference server, such as "everything".

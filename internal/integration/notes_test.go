@@ -172,8 +172,7 @@ func provide(t *testing.T, resource string) *provider {
 			t.Logf("log of the authorization server:\n%s", log)
 		}
 	})
-	issuer := assert.Value(bufio.NewReader(out).ReadString('\n'))(t)
-	return &provider{strings.TrimSpace(issuer)}
+	return &provider{strings.TrimSpace(assert.Value(bufio.NewReader(out).ReadString('\n'))(t))}
 }
 
 // events returns what has happened there, and how often.

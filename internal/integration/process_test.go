@@ -58,8 +58,7 @@ func (m mark) pids(t *testing.T, words ...string) []int {
 		if err != nil || !containsAll(string(cmdline), words) {
 			continue
 		}
-		pid := assert.Value(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t)
-		pids = append(pids, pid)
+		pids = append(pids, assert.Value(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t))
 	}
 	return pids
 }
@@ -106,8 +105,7 @@ func unread(t *testing.T, pid int) int {
 	t.Helper()
 	fd := assert.Value(unix.Open(fmt.Sprintf("/proc/%d/fd/0", pid), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0))(t)
 	defer unix.Close(fd)
-	n := assert.Value(unix.IoctlGetInt(fd, unix.TIOCINQ))(t)
-	return n
+	return assert.Value(unix.IoctlGetInt(fd, unix.TIOCINQ))(t)
 }
 
 // zombies returns our children that ended and were not waited for.
@@ -250,8 +248,7 @@ func TestEffectIsNotRepeated(t *testing.T) {
 		json.RawMessage(`{"entities":[{"name":"Once","entityType":"deed","observations":[]}]}`))
 	wantUnknown(t, err, "memory", "create_entities")
 	assert.Equal(t, strings.Count(text(call(t, h, "memory__read_graph", `{}`)), "Once"), 1, "the graph after the call")
-	writes := assert.Value(os.ReadFile(filepath.Join(dir, "writes")))(t)
-	assert.Equal(t, strings.Count(string(writes), "\n"), 1, "the memory was written by")
+	assert.Equal(t, strings.Count(string(assert.Value(os.ReadFile(filepath.Join(dir, "writes")))(t)), "\n"), 1, "the memory was written by")
 }
 
 // The request lies in the pipe of a server that is stopped, when the server is killed.
@@ -336,8 +333,7 @@ func TestServersEndWithTheirHost(t *testing.T) {
 
 	const role = "INTEGRATION_ROLE=host"
 	if os.Getenv("INTEGRATION_ROLE") == "host" {
-		h := open(t, servers, nil)
-		fmt.Printf("mark %s %d\n", m, len(h.Registry().Snapshot().Tools()))
+		fmt.Printf("mark %s %d\n", m, len(open(t, servers, nil).Registry().Snapshot().Tools()))
 		<-t.Context().Done() // killed before that
 		return
 	}

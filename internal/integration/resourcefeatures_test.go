@@ -108,8 +108,7 @@ func reads(uri, part string) func(*testing.T, *peer) {
 
 func cannotRead(uri string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		_, err := p.ReadResource(ctxFor(t), uri, nil)
-		assert.As[*mcp.ServerError](t, err)
+		assert.As[*mcp.ServerError](t, assert.Err(p.ReadResource(ctxFor(t), uri, nil)))
 	}
 }
 
@@ -230,8 +229,7 @@ func offersPrompts(names ...string) func(*testing.T, *peer) {
 
 func prompts(name string, args map[string]string, parts ...string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		res := assert.Value(p.GetPrompt(ctxFor(t), name, args, nil))(t)
-		want(t, said(res), parts...)
+		want(t, said(assert.Value(p.GetPrompt(ctxFor(t), name, args, nil))(t)), parts...)
 	}
 }
 

@@ -88,8 +88,7 @@ func program(t *testing.T, pkg string) string {
 		return path
 	}
 	if programs.dir == "" {
-		dir := assert.Value(os.MkdirTemp("", "integration"))(t)
-		programs.dir, programs.path = dir, make(map[string]string)
+		programs.dir, programs.path = assert.Value(os.MkdirTemp("", "integration"))(t), make(map[string]string)
 	}
 	path := filepath.Join(programs.dir, filepath.Base(pkg))
 	out, err := exec.CommandContext(ctxFor(t), "go", "build", "-o", path, pkg).CombinedOutput()

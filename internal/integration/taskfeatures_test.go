@@ -43,8 +43,7 @@ func taskFeatures() []feature {
 		}, not: older},
 		{name: "task resumed by another", on: servers{"own": func(t *testing.T, p *peer) {
 			task := begun(t, p, "research", `{"topic":"sleet","steps":10}`, true)
-			res := assert.Value(p.another(t, nil).ResumeTask(ctxFor(t), task.ID, nil))(t)
-			want(t, text(res), "Read 10 sources about sleet.")
+			want(t, text(assert.Value(p.another(t, nil).ResumeTask(ctxFor(t), task.ID, nil))(t)), "Read 10 sources about sleet.")
 		}}, not: reasons{"own stdio": "a task ends with its server's process", "own http " + legacy: own}},
 		{name: "task cancelled", on: servers{
 			"npm": abandoned("simulate-research-query", `{"topic":"hail"}`),
@@ -90,8 +89,7 @@ func begun(t *testing.T, p *peer, tool, args string, keep bool) *mcp.Task {
 func resumed(tool, args, part string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		task := begun(t, p, tool, args, true)
-		res := assert.Value(p.ResumeTask(ctxFor(t), task.ID, nil))(t)
-		want(t, text(res), part)
+		want(t, text(assert.Value(p.ResumeTask(ctxFor(t), task.ID, nil))(t)), part)
 	}
 }
 

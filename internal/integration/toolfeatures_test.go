@@ -160,8 +160,7 @@ func cancelled(name, args string) func(*testing.T, *peer) {
 		defer cancel()
 		_, err := p.CallTool(ctx, name, json.RawMessage(args), &mcp.RequestOptions{Progress: func(*mcp.ProgressParams) { cancel() }})
 		assert.Is(t, err, context.Canceled, "error")
-		_, err = p.Tools(ctxFor(t))
-		assert.Equal(t, err, nil, "after it")
+		assert.Equal(t, assert.Err(p.Tools(ctxFor(t))), nil, "after it")
 		assert.Equal(t, p.State().Connections, before, "connections, before it")
 	}
 }

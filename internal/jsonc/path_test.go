@@ -9,6 +9,5 @@ import (
 
 func TestPathOf(t *testing.T) {
 	long := strings.Repeat("a", 79)
-	got := PathOf([]string{"a-1", "", "b c", long + "ä"}).Index(2)
-	assert.Equal(t, string(got), `a-1.""."b c"."`+long+`…"[2]`)
+	assert.Equal(t, string(PathOf([]string{"a-1", "", "b c", long + "ä"}).Index(2)), `a-1.""."b c"."`+long+`…"[2]`)
 }

@@ -41,8 +41,7 @@ func tokens(data []byte) (list []token) {
 		default:
 			at += len(data[at:]) - len(bytes.TrimLeft(data[at:], "+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"))
 		}
-		text := bytes.TrimRight(data[start:at], "\r")
-		list = append(list, token{start, string(text)})
+		list = append(list, token{start, string(bytes.TrimRight(data[start:at], "\r"))})
 	}
 	return list
 }
@@ -150,8 +149,7 @@ func FuzzEdit(f *testing.F) {
 		if len(all) == 0 {
 			return
 		}
-		r := rand.New(rand.NewPCG(seed, 1))
-		path := all[r.IntN(len(all))]
+		path := all[rand.New(rand.NewPCG(seed, 1)).IntN(len(all))]
 		checkRemove(t, d, data, path)
 		checkSet(t, d, data, value, path)
 		checkAdd(t, d, data, value, path)

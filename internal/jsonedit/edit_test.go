@@ -113,8 +113,7 @@ func TestRemove(t *testing.T) {
 		{"one empty line is enough", "{\n  \"a\": 1,\n\n  \"b\": 2,\n\n  \"c\": 3\n}", "b", "{\n  \"a\": 1,\n\n  \"c\": 3\n}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := assert.Value(Remove([]byte(c.have), split(c.path)...))(t)
-			assert.Equal(t, string(got), c.want)
+			assert.Equal(t, string(assert.Value(Remove([]byte(c.have), split(c.path)...))(t)), c.want)
 		})
 	}
 }

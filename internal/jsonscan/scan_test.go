@@ -43,13 +43,10 @@ func TestScanRefuses(t *testing.T) {
 		"first half, twice": `{"a":"\ud83d\ud83d\ude00"}`, "first half, cut": `{"a":"\ud83d\ude0"}`,
 		"second half": `{"a":"\ude00"}`, "halves swapped": `{"a":"\uDE00\uD83D"}`, "half in a key": `{"a\ud800":1}`,
 	} {
-		_, err := Scan([]byte(in))
-		assert.Fails(t, err, "%s %q", name, in)
+		assert.Fails(t, assert.Err(Scan([]byte(in))), "%s %q", name, in)
 	}
-	_, err := Scan([]byte(`[]`))
-	assert.Is(t, err, ErrNotObject)
-	_, err = Scan([]byte(`{"a":1,}`))
-	assert.Equal(t, assert.As[*SyntaxError](t, err).Offset, 7)
+	assert.Is(t, assert.Err(Scan([]byte(`[]`))), ErrNotObject)
+	assert.Equal(t, assert.As[*SyntaxError](t, assert.Err(Scan([]byte(`{"a":1,}`)))).Offset, 7)
 }
 
 // A character of two halves is one, and so are those next to the halves.
@@ -80,8 +77,7 @@ func TestStringsAtEveryPlace(t *testing.T) {
 				text := bytes.Repeat([]byte{0x7f}, length)
 				text[at] = c
 				in := slices.Concat([]byte(`{"a":"`), text, []byte(`"}`))
-				_, err := Scan(in)
-				assert.Fails(t, err, "%q", in)
+				assert.Fails(t, assert.Err(Scan(in)), "%q", in)
 			}
 		}
 		plain := strings.Repeat("~ !", length)

@@ -68,7 +68,6 @@ func diffSorted(old, new []string) []string {
 }
 
 func TestDiffSorted(t *testing.T) {
-	got := diffSorted([]string{"a", "b", "d"}, []string{"a", "c", "d", "e"})
-	assert.Equal(t, fmt.Sprintf("%q", got), `["- b" "+ c" "+ e"]`, "diff")
+	assert.Equal(t, fmt.Sprintf("%q", diffSorted([]string{"a", "b", "d"}, []string{"a", "c", "d", "e"})), `["- b" "+ c" "+ e"]`, "diff")
 	assert.Equal(t, len(diffSorted([]string{"a"}, []string{"a"})), 0, "diff of equal lists")
 }

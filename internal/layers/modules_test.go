@@ -36,8 +36,7 @@ var direct = []string{
 // allModules returns the folders that the file allmodules lists.
 func allModules(t *testing.T) []string {
 	t.Helper()
-	folders := assert.Value(modulelist.Read(os.DirFS(root)))(t)
-	return folders
+	return assert.Value(modulelist.Read(os.DirFS(root)))(t)
 }
 
 // TestLinkedModules keeps the list of what a program links that uses the

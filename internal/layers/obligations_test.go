@@ -190,8 +190,7 @@ internal/integration (` + "`make integration`" + `: real servers).
 // strictJSON decodes a file of the repository, which may hold nothing unknown.
 func strictJSON(t *testing.T, name string, into any) {
 	t.Helper()
-	data := assert.Value(os.ReadFile(filepath.Join(root, filepath.FromSlash(name))))(t)
-	dec := json.NewDecoder(bytes.NewReader(data))
+	dec := json.NewDecoder(bytes.NewReader(assert.Value(os.ReadFile(filepath.Join(root, filepath.FromSlash(name))))(t)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
 		t.Fatalf("%s: %v", name, err)

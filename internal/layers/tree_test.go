@@ -121,8 +121,7 @@ var parseRepository = sync.OnceValues(func() (*tree, error) { return load(os.Dir
 // repository returns the tree of this repository.
 func repository(t *testing.T) *tree {
 	t.Helper()
-	tr := assert.Value(parseRepository())(t)
-	return tr
+	return assert.Value(parseRepository())(t)
 }
 
 // sketch returns a tree of the given files, path to source, for the tests that
@@ -133,8 +132,7 @@ func sketch(t *testing.T, files map[string]string) *tree {
 	for name, src := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(src)}
 	}
-	tr := assert.Value(load(fsys))(t)
-	return tr
+	return assert.Value(load(fsys))(t)
 }
 
 // expect fails the test unless a check of a sketch found exactly want.

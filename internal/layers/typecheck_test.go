@@ -158,16 +158,13 @@ func (c *checker) checkPackage(t *testing.T, p *listed, byPath map[string]*types
 	}
 	var files []*ast.File
 	for _, name := range p.GoFiles {
-		file := assert.Value(parser.ParseFile(c.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution))(t)
-		files = append(files, file)
+		files = append(files, assert.Value(parser.ParseFile(c.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution))(t))
 	}
 	conf := types.Config{
 		Importer:         importerFunc(func(path string) (*types.Package, error) { return resolve(path), nil }),
 		IgnoreFuncBodies: !ours,
 		Sizes:            types.SizesFor("gc", "amd64"),
-		Error: func(err error) {
-			assert.False(t, ours, "for %s: %v", c.goos, err)
-		},
+		Error:            func(err error) { assert.False(t, ours, "for %s: %v", c.goos, err) },
 	}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		conf.GoVersion = "go" + p.Module.GoVersion

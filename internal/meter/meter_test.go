@@ -84,8 +84,7 @@ func TestQuantiles(t *testing.T) {
 		h.join(&other)
 		slices.Sort(all)
 		for _, q := range []float64{0, 0.01, 0.5, 0.9, 0.99, 1} {
-			rank := min(max(int(q*float64(len(all))+0.999999), 1), len(all))
-			want, got := all[rank-1], h.quantile(q)
+			want, got := all[min(max(int(q*float64(len(all))+0.999999), 1), len(all))-1], h.quantile(q)
 			assert.True(t, got >= want && got <= want+want/4+time.Microsecond, "of %d: quantile %v %v is %v to a quarter more", len(all), q, got, want)
 		}
 		assert.Equal(t, h.max, all[len(all)-1], "slowest")
@@ -122,8 +121,7 @@ func TestConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	r := m.Read()
-	want := Counts{Done: 4_000, ToolError: 4_000}
-	assert.Equal(t, r.Total, want, "total")
+	assert.Equal(t, r.Total, Counts{Done: 4_000, ToolError: 4_000}, "total")
 	assert.Equal(t, r.Measured(), 8_000, "measured calls")
 }
 

@@ -18,8 +18,7 @@ func TestRead(t *testing.T) {
 	got, err := modulelist.Read(fstest.MapFS{"allmodules": {Data: []byte(text)}})
 	assert.OK(t, err)
 	assert.Equal(t, fmt.Sprintf("%q", got), `["." "a/b"]`)
-	_, err = modulelist.Read(fstest.MapFS{})
-	assert.Fails(t, err, "without the file")
+	assert.Fails(t, assert.Err(modulelist.Read(fstest.MapFS{})), "without the file")
 }
 
 func TestHolder(t *testing.T) {

@@ -34,8 +34,8 @@ func TestSocketsFollowTheSettings(t *testing.T) {
 	before := o.Sockets("", nil, open)
 	for _, c := range []struct {
 		name, proxy string
-		settings *tls.Config
-		same bool
+		settings    *tls.Config
+		same        bool
 	}{
 		{"again", "", nil, true},
 		{"an authority", "", trusting(), false},
@@ -62,8 +62,7 @@ func TestEndClosesSockets(t *testing.T) {
 	var o Origin
 	for _, proxy := range []string{"", "of another name"} {
 		client := http.Client{Transport: o.Sockets(proxy, nil, func() *http.Transport { return &http.Transport{} })}
-		res := assert.Value(client.Get(server.URL))(t)
-		assert.OK(t, res.Body.Close())
+		assert.OK(t, assert.Value(client.Get(server.URL))(t).Body.Close())
 	}
 	o.End() // or goleak finds them
 }

@@ -90,9 +90,7 @@ func TestReadIsBounded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	assert.OK(t, os.WriteFile(file, []byte("more than ten bytes"), 0o600))
 	for _, path := range []string{file, "/dev/zero", filepath.Dir(file)} {
-		_, err := Read(path, 10, Own)
-		assert.Fails(t, err, path)
+		assert.Fails(t, assert.Err(Read(path, 10, Own)), path)
 	}
-	_, err := Read(file+"x", 10, Own)
-	assert.True(t, errors.Is(err, os.ErrNotExist), "the error of a file that is not there")
+	assert.True(t, errors.Is(assert.Err(Read(file+"x", 10, Own)), os.ErrNotExist), "the error of a file that is not there")
 }

@@ -19,17 +19,14 @@ func TestWatchReadable(t *testing.T) {
 	watch := WatchReadable(r, func() { ready <- struct{}{} })
 	defer watch.End()
 	b := make([]byte, 8)
-	_, err = ReadNow(raw, b)
-	assert.Is(t, err, ErrNothing)
+	assert.Is(t, assert.Err(ReadNow(raw, b)), ErrNothing)
 	_ = assert.Value(w.WriteString("text"))(t)
 	<-ready
-	n := assert.Value(ReadNow(raw, b))(t)
-	assert.Equal(t, string(b[:n]), "text")
+	assert.Equal(t, string(b[:assert.Value(ReadNow(raw, b))(t)]), "text")
 	watch.Again()
 	assert.OK(t, w.Close())
 	<-ready
-	_, err = ReadNow(raw, b)
-	assert.Equal(t, err, io.EOF)
+	assert.Equal(t, assert.Err(ReadNow(raw, b)), io.EOF)
 }
 
 // A process that has ended is so before it is waited for.

@@ -20,9 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // letters is a text of n letters and digits without a meaning. The secrets of
 // these tests are put together, so that no search for leaks finds one.
-func letters(n int) string {
-	return strings.Repeat("aB3dE5gH7jK9mN1pQ2", n/18+1)[:n]
-}
+func letters(n int) string { return strings.Repeat("aB3dE5gH7jK9mN1pQ2", n/18+1)[:n] }
 
 func pem(label string) string {
 	return "-----BEGIN " + label + "-----\n" + strings.Repeat(letters(64)+"\n", 3) + "-----END " + label + "-----"
@@ -168,8 +166,7 @@ func TestSecretsGo(t *testing.T) {
 // harmless are texts that look a little like secrets and must stay.
 func harmless() []string {
 	image := make([]byte, 256<<10)
-	source := rand.NewChaCha8([32]byte{1})
-	_, _ = source.Read(image)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(image)
 	return []string{
 		"6f1c2d1e-8a1b-4c3d-9e2f-0a1b2c3d4e5f",
 		"d41d8cd98f00b204e9800998ecf8427e",

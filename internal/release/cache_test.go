@@ -111,8 +111,6 @@ func TestForget(t *testing.T) {
 		"github.com/other/other@v1.0.0-test/a",
 	}
 	assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
-	list := assert.Value(os.ReadFile(filepath.Join(cache, filepath.FromSlash(downloads), "@v", "list")))(t)
-	assert.Equal(t, string(list), "v1.0.0\n")
-	_, err := os.Stat(filepath.Join(cache, filepath.FromSlash(downloads), "host"))
-	assert.Is(t, err, fs.ErrNotExist)
+	assert.Equal(t, string(assert.Value(os.ReadFile(filepath.Join(cache, filepath.FromSlash(downloads), "@v", "list")))(t)), "v1.0.0\n")
+	assert.Is(t, assert.Err(os.Stat(filepath.Join(cache, filepath.FromSlash(downloads), "host"))), fs.ErrNotExist)
 }

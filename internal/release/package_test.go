@@ -53,8 +53,7 @@ func (s *stranger) tryPackages(t *testing.T) {
 	}
 	// The first entry of the index is that of the first target for Linux, amd64.
 	follow := func(name, at string) string {
-		text := string(assert.Value(os.ReadFile(filepath.Join(image, name)))(t))
-		_, rest, _ := strings.Cut(text, at)
+		_, rest, _ := strings.Cut(string(assert.Value(os.ReadFile(filepath.Join(image, name)))(t)), at)
 		_, digest, _ := strings.Cut(rest, `"digest":"sha256:`)
 		return "blobs/sha256/" + digest[:64]
 	}
@@ -78,7 +77,6 @@ func (s *stranger) tryPackages(t *testing.T) {
 	res := assert.Value(http.Get(url + "/healthz"))(t)
 	defer res.Body.Close()
 	assert.Equal(t, res.StatusCode, 200, "%s/healthz", url)
-	status := string(assert.Value(os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)))(t))
-	assert.Contains(t, status, "Uid:\t65532\t65532")
+	assert.Contains(t, string(assert.Value(os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)))(t)), "Uid:\t65532\t65532")
 	http.DefaultClient.CloseIdleConnections()
 }

@@ -65,8 +65,7 @@ func (r repository) commit(t *testing.T) {
 // release runs the script, from elsewhere.
 func (r repository) release(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	elsewhere := command{t.TempDir(), r.env}
-	return elsewhere.output(t, filepath.Join(r.dir, ".ci", "release"), args...)
+	return command{t.TempDir(), r.env}.output(t, filepath.Join(r.dir, ".ci", "release"), args...)
 }
 
 func (r repository) tags(t *testing.T) []string {

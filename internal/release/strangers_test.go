@@ -62,9 +62,7 @@ func publish(t *testing.T, all []string) (env []string, version string) {
 	t.Helper()
 	proxy, version := newProxy(t, all)
 	cache := command{}.run(t, "go", "env", "GOMODCACHE")
-	t.Cleanup(func() {
-		assert.OK(t, forget(cache, version))
-	})
+	t.Cleanup(func() { assert.OK(t, forget(cache, version)) })
 	return []string{
 		"GOWORK=off",
 		"GOPROXY=file://" + filepath.ToSlash(proxy) + "," + command{}.run(t, "go", "env", "GOPROXY"),

@@ -13,8 +13,7 @@ import (
 func TestCache(t *testing.T) {
 	c := NewCache(2)
 	compile := func(schema string) *Schema {
-		s := assert.Value(compileIn(c, json.RawMessage(schema)))(t)
-		return s
+		return assert.Value(compileIn(c, json.RawMessage(schema)))(t)
 	}
 	a, b := compile(`{"type":"string"}`), compile(`{"type":"null"}`)
 	assert.Equal(t, compile(`{"type":"string"}`), a, "the first schema")
@@ -23,8 +22,7 @@ func TestCache(t *testing.T) {
 	compile(`{}`) // for which the one that was not asked for has to go
 	assert.Equal(t, compile(`{"type":"string"}`), a, "the one last asked for")
 	assert.False(t, compile(`{"type":"null"}`) == b, "more than two schemas are kept")
-	_, err := compileIn(c, json.RawMessage(`7`))
-	assert.Equal(t, assert.As[*SchemaError](t, err).Token, Invalid)
+	assert.Equal(t, assert.As[*SchemaError](t, assert.Err(compileIn(c, json.RawMessage(`7`)))).Token, Invalid)
 	assert.Equal(t, c.schemas.Len(), 2, "schemas")
 }
 
@@ -68,13 +66,11 @@ func TestCacheConcurrent(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for i := range 60 {
-				schema := fmt.Sprintf(`{"const":%d}`, i%6)
-				s, err := compileIn(c, json.RawMessage(schema))
+				s, err := compileIn(c, json.RawMessage(fmt.Sprintf(`{"const":%d}`, i%6)))
 				if err != nil || s.Validate(fmt.Append(nil, i%6)) != nil {
 					t.Error(err)
 				}
-				_, err = compileIn(c, fmt.Append(nil, i%6))
-				assert.Fails(t, err)
+				assert.Fails(t, assert.Err(compileIn(c, fmt.Append(nil, i%6))))
 			}
 		})
 	}

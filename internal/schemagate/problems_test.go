@@ -145,8 +145,7 @@ func TestProblemsHoldNoValue(t *testing.T) {
 			if value[0] == '{' {
 				schema = `{"properties":{"a":` + schema + `}}`
 			}
-			s := mustCompile(t, schema)
-			problems := s.Problems([]byte(value))
+			problems := mustCompile(t, schema).Problems([]byte(value))
 			assert.False(t, problems == nil && !strings.Contains(schema, "minimum"), "%s fits %s", value, schema)
 			assert.Lacks(t, fmt.Sprintf("%+v", problems), "hunter", "%s", schema)
 		}

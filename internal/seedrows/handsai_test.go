@@ -78,8 +78,7 @@ var handsaiLocal = rest.Network{AllowHTTP: true, Allow: []netip.Prefix{netip.Mus
 // handsaiService is the API of that index at another address.
 func handsaiService(t *testing.T, index int, at string, edit func(*rest.API), opts *rest.Options) *rest.Service {
 	t.Helper()
-	apis := assert.Value(rest.Parse([]byte(handsaiAPIs)))(t)
-	api := apis[index]
+	api := assert.Value(rest.Parse([]byte(handsaiAPIs)))(t)[index]
 	api.BaseURL = at
 	if edit != nil {
 		edit(api)

@@ -168,9 +168,7 @@ func openStore(t *testing.T, store record.Store, opts *host.Options) *host.Host 
 		o.StateDir = host.NoState
 	}
 	h := assert.Value(manage.OpenStore(patience(t), store, &manage.Options{Host: o}))(t).Host()
-	t.Cleanup(func() {
-		assert.OK(t, h.Close())
-	})
+	t.Cleanup(func() { assert.OK(t, h.Close()) })
 	return h
 }
 
@@ -207,8 +205,7 @@ func until(t *testing.T, h *host.Host, name string, wanted func(host.Status) boo
 // call calls a tool that has to work, and returns its text.
 func call(t *testing.T, h *host.Host, tool, args string) string {
 	t.Helper()
-	res := assert.Value(h.Registry().Call(patience(t), tool, json.RawMessage(args)))(t)
-	return result.Text(res)
+	return result.Text(assert.Value(h.Registry().Call(patience(t), tool, json.RawMessage(args)))(t))
 }
 
 // names are the tools that are listed, in one line.

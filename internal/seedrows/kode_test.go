@@ -73,9 +73,7 @@ func (k *kodeFolder) args() string {
 func (k *kodeFolder) host(opts *host.Options) *host.Host {
 	k.Helper()
 	h := host.New(opts)
-	k.Cleanup(func() {
-		assert.OK(k, h.Close())
-	})
+	k.Cleanup(func() { assert.OK(k, h.Close()) })
 	k.apply(h)
 	return h
 }
@@ -152,8 +150,7 @@ var kode = []row{
 		assert.Equal(t, status(t, h, "myserver").Stage, host.StageNotAllowed, "another command is asked again")
 		decideAll(func(f string) error { return h.DenyLaunch(patience(t), "ann", f) })
 		assert.Equal(t, len(h.PendingLaunches()), 0, "rejected ones that wait")
-		records := assert.Value(book.Records(patience(t)))(t)
-		assert.Equal(t, len(records), 2, "decisions that are kept")
+		assert.Equal(t, len(assert.Value(book.Records(patience(t)))(t)), 2, "decisions that are kept")
 	}},
 	{32, func(t *testing.T) {
 		opts := &host.Options{Registry: registry.New(&registry.Options{Names: regnames.MCPServerTool})}

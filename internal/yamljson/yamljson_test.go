@@ -30,8 +30,7 @@ func TestValues(t *testing.T) {
 		{`[&one {a: 1, b: 2}, &two {b: 3, c: 4}, {c: 9, <<: [*two, *one]}]`, `[{"a":1,"b":2},{"b":3,"c":4},{"c":9,"b":3,"a":1}]`},
 		{`[&two {b: 3}, {<<: {<<: *two, c: 0}}]`, `[{"b":3},{"c":0,"b":3}]`},
 	} {
-		doc := assert.Value(Parse([]byte("v: " + c.yaml)))(t)
-		assert.Equal(t, string(doc.Root.JSON()), `{"v":`+c.want+`}`, "%s", c.yaml)
+		assert.Equal(t, string(assert.Value(Parse([]byte("v: "+c.yaml)))(t).Root.JSON()), `{"v":`+c.want+`}`, "%s", c.yaml)
 	}
 	for _, text := range []string{`!!int "{}"`, `!!float "true"`, `!!bool "x"`} {
 		if doc, err := Parse([]byte(text)); err == nil {

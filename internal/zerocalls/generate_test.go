@@ -43,8 +43,7 @@ func generate(t *testing.T) []byte {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	modules := assert.Value(modulelist.Read(os.DirFS(root)))(t)
-	api := assert.Value(os.ReadFile(filepath.Join(root, "internal", "layers", "testdata", "api.golden")))(t)
-	text := string(api)
+	text := string(assert.Value(os.ReadFile(filepath.Join(root, "internal", "layers", "testdata", "api.golden")))(t))
 	imports := map[string]string{} // import path to name
 	var functions, types []string
 	for line := range strings.Lines(text) {
@@ -92,8 +91,7 @@ func forTests(folder string) bool { return strings.HasSuffix(folder, "test") }
 // instance returns type arguments for a function that has type parameters.
 func instance(signature string) string {
 	if open := strings.IndexAny(signature, "(["); signature[open] == '[' {
-		list := signature[open:strings.Index(signature, "]")]
-		return "[any" + strings.Repeat(", any", strings.Count(list, ",")) + "]"
+		return "[any" + strings.Repeat(", any", strings.Count(signature[open:strings.Index(signature, "]")], ",")) + "]"
 	}
 	return ""
 }

@@ -166,8 +166,7 @@ func newPaywall(t *testing.T, calls *atomic.Int64, opts *mcp.ClientOptions) *mcp
 // newClient returns a client of a server of revision 2025-11-25 with one tool.
 func newClient(t *testing.T, opts *mcp.ClientOptions, tool mcptest.Handler) *mcp.Client {
 	t.Helper()
-	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": tool})
-	c := mcp.NewClient("notes", server, opts)
+	c := mcp.NewClient("notes", mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": tool}), opts)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

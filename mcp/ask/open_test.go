@@ -39,8 +39,7 @@ func TestOpenURL(t *testing.T) {
 		"https://grüße.example/",
 	} {
 		assert.OK(t, ask.OpenURL(t.Context(), page), "%s", page)
-		args := assert.Value(os.ReadFile(filepath.Join(folder, "args")))(t)
-		assert.Equal(t, string(args), "1\n"+page+"\n", "args")
+		assert.Equal(t, string(assert.Value(os.ReadFile(filepath.Join(folder, "args")))(t)), "1\n"+page+"\n", "args")
 	}
 	assert.Is(t, assert.Err(os.Stat(filepath.Join(folder, "hit"))), os.ErrNotExist, "what a shell would make")
 }

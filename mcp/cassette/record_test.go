@@ -273,15 +273,13 @@ func TestRecordingIsStable(t *testing.T) {
 	for i := range 2 {
 		file := filepath.Join(folder, fmt.Sprint(i))
 		record(t, file, server(t, mcp.Revision20251125), scripted)
-		data := assert.Value(os.ReadFile(file))(t)
-		files = append(files, string(data))
+		files = append(files, string(assert.Value(os.ReadFile(file))(t)))
 	}
 	assert.Equal(t, files[0], files[1], "files")
 	assert.Lacks(t, files[0], "hunter2")
 	assert.Contains(t, files[0], `"token": "[redacted]"`)
 	assert.Lacks(t, files[0], "progressToken")
-	left := assert.Value(os.ReadDir(folder))(t)
-	assert.Equal(t, len(left), 2, "left")
+	assert.Equal(t, len(assert.Value(os.ReadDir(folder))(t)), 2, "left")
 }
 
 // The same rule of the user's applies to the file and to what is looked for in

@@ -226,6 +226,5 @@ func TestReplayRefuses(t *testing.T) {
 		assert.Contains(t, err.Error(), want, "%s", data)
 		assert.Contains(t, err.Error(), file, "%s", data)
 	}
-	_, err := cassette.Replay(filepath.Join(t.TempDir(), "none.json"), nil)
-	assert.Is(t, err, os.ErrNotExist)
+	assert.Is(t, assert.Err(cassette.Replay(filepath.Join(t.TempDir(), "none.json"), nil)), os.ErrNotExist)
 }

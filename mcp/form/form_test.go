@@ -14,8 +14,7 @@ import (
 // fieldsOf returns the fields of a schema.
 func fieldsOf(t *testing.T, schema string) []form.Field {
 	t.Helper()
-	f := assert.Value(form.Parse(json.RawMessage(schema)))(t)
-	return f.Fields
+	return assert.Value(form.Parse(json.RawMessage(schema)))(t).Fields
 }
 
 func TestParse(t *testing.T) {
@@ -119,8 +118,7 @@ func TestParseRefuses(t *testing.T) {
 		{field(`{"type":"array","items":{"type":"string","not":{}}}`), `field "f" has the keyword not in its items`},
 	} {
 		name := test.schema[:min(60, len(test.schema))]
-		_, err := form.Parse(json.RawMessage(test.schema))
-		refused := assert.As[*form.SchemaError](t, err, "%s", name)
+		refused := assert.As[*form.SchemaError](t, assert.Err(form.Parse(json.RawMessage(test.schema))), "%s", name)
 		assert.Contains(t, refused.Error(), test.want, "%s", name)
 		assert.True(t, len(refused.Error()) <= 300, "%s: the error is short", name)
 	}
@@ -188,8 +186,7 @@ func TestFill(t *testing.T) {
 			f := assert.Value(form.Parse(json.RawMessage(`{"type":"object","properties":` + test.properties + test.more + `}`)))(t)
 			filled, err := f.Fill(test.content)
 			if err == nil {
-				got := assert.Value(json.Marshal(filled))(t)
-				assert.Equal(t, string(got), test.want)
+				assert.Equal(t, string(assert.Value(json.Marshal(filled))(t)), test.want)
 				return
 			}
 			assert.As[*form.FieldError](t, err)
@@ -279,15 +276,13 @@ func TestParseBombs(t *testing.T) {
 	}
 	fields["5"] = map[string]any{"type": "string", "format": "email", "default": strings.Repeat("(", 1<<20)}
 	schema := assert.Value(json.Marshal(map[string]any{"type": "object", "properties": fields}))(t)
-	f := assert.Value(form.Parse(schema))(t)
-	content, err := f.Fill(nil)
+	content, err := assert.Value(form.Parse(schema))(t).Fill(nil)
 	assert.OK(t, err)
 	assert.Equal(t, len(content), 19, "content")
 	field := &form.Field{Name: "x", Type: form.String, Pattern: pattern}
 	assert.Value(field.Parse("c"))(t)
 	field.Pattern = `^([a-z]{1,20}\.){1,9}$`
-	_, err = field.Parse(strings.Repeat("abc.", 20))
-	assert.Fails(t, err, "a pattern of a common size is checked")
+	assert.Fails(t, assert.Err(field.Parse(strings.Repeat("abc.", 20))), "a pattern of a common size is checked")
 }
 
 func FuzzParse(f *testing.F) {
@@ -297,8 +292,7 @@ func FuzzParse(f *testing.F) {
 		if parsed, err := form.Parse(json.RawMessage(schema)); err == nil {
 			content, err := parsed.Fill(map[string]any{"a": text})
 			if err == nil {
-				_, err = json.Marshal(content)
-				assert.OK(t, err, "the answer does not encode")
+				assert.OK(t, assert.Err(json.Marshal(content)), "the answer does not encode")
 			}
 		}
 		for _, kind := range []string{"string", "number", "integer", "boolean", "array"} {

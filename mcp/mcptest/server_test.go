@@ -24,8 +24,7 @@ type wire struct {
 
 func dial(t *testing.T, s *mcptest.Server) *wire {
 	t.Helper()
-	conn := assert.Value(s.Connect(t.Context()))(t)
-	return &wire{t, conn}
+	return &wire{t, assert.Value(s.Connect(t.Context()))(t)}
 }
 
 func (w *wire) send(id float64, method, params string) {
@@ -60,8 +59,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for method, code := range map[string]int64{"b": 7, "c": -32601} {
 		w.send(9, method, `{"x":1}`)
-		refused := assert.As[*mcp.JSONRPCError](t, w.read().(*jsonrpc.Response).Error, "%s", method)
-		assert.Equal(t, refused.Code, code, "%s: code", method)
+		assert.Equal(t, assert.As[*mcp.JSONRPCError](t, w.read().(*jsonrpc.Response).Error, "%s", method).Code, code, "%s: code", method)
 	}
 	all := s.Received("")
 	assert.Equal(t, len(all), 5, "received")
@@ -104,11 +102,9 @@ func TestDown(t *testing.T) {
 	w := dial(t, s)
 	errDown := errors.New("down")
 	s.Down(errDown)
-	_, err := s.Connect(t.Context())
-	assert.Is(t, err, errDown)
+	assert.Is(t, assert.Err(s.Connect(t.Context())), errDown)
 	w.send(1, "a", "")
-	_, err = w.conn.Read(t.Context())
-	assert.Is(t, err, io.EOF)
+	assert.Is(t, assert.Err(w.conn.Read(t.Context())), io.EOF)
 	assert.Equal(t, mcp.OutcomeOf(w.conn.Write(t.Context(), &jsonrpc.Request{Method: "b"})), mcp.NotSent)
 	s.Down(nil)
 	assert.Value(s.Connect(t.Context()))(t)

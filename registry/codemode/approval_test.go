@@ -129,13 +129,11 @@ func TestRoomOfALaterPause(t *testing.T) {
 
 // A user with many scripts makes room among their own.
 func TestScriptsOfOneUser(t *testing.T) {
-	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
-	c := newRunner(t, r, &codemode.Options{MaxRuns: 8})
+	c := newRunner(t, newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work")), &codemode.Options{MaxRuns: 8})
 	ann, bob := session.WithUser(t.Context(), "ann"), session.WithUser(t.Context(), "bob")
 	var reports []*codemode.Report
 	for i, ctx := range []context.Context{bob, ann, ann, ann} {
-		report := assert.Value(c.Run(ctx, &codemode.Script{Code: fmt.Sprintf(`await tools.s.work({at: %d})`, i)}))(t)
-		reports = append(reports, report)
+		reports = append(reports, assert.Value(c.Run(ctx, &codemode.Script{Code: fmt.Sprintf(`await tools.s.work({at: %d})`, i)}))(t))
 	}
 	for i, ended := range []bool{false, true, false, false} {
 		ctx := ann
@@ -149,8 +147,7 @@ func TestScriptsOfOneUser(t *testing.T) {
 
 // Another user does not get at a script that waits.
 func TestResumeOfAnotherUser(t *testing.T) {
-	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
-	c := newRunner(t, r, nil)
+	c := newRunner(t, newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work")), nil)
 	ann, eve := session.WithUser(t.Context(), "ann"), session.WithUser(t.Context(), "eve")
 	report := assert.Value(c.Run(ann, &codemode.Script{Code: loop}))(t)
 	for _, ctx := range []context.Context{eve, t.Context()} {
@@ -295,8 +292,7 @@ func TestPlanAllowsNoOtherCall(t *testing.T) {
 			c := newRunner(t, r, &codemode.Options{ApprovePlan: func(context.Context, *codemode.Plan) (approval.Decision, error) {
 				return approval.Decision{Verdict: approval.Allow}, nil
 			}})
-			report := assert.Value(c.Run(t.Context(), &codemode.Script{AskOnce: true, Code: `await tools.s.outer({})`}))(t)
-			assert.OK(t, report.Err)
+			assert.OK(t, assert.Value(c.Run(t.Context(), &codemode.Script{AskOnce: true, Code: `await tools.s.outer({})`}))(t).Err)
 			assert.As[*registry.ApprovalRequiredError](t, assert.Err(r.Call(late, "s__outer", []byte(`{"late":true}`))))
 			assert.Equal(t, done.String(), "", "the calls")
 		})

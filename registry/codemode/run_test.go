@@ -16,8 +16,7 @@ import (
 )
 
 func TestScript(t *testing.T) {
-	r := newRegistry(t, nil, echo("git hub", "create-issue"), echo("notes", "add"))
-	c := newRunner(t, r, nil)
+	c := newRunner(t, newRegistry(t, nil, echo("git hub", "create-issue"), echo("notes", "add")), nil)
 	for _, test := range []struct{ code, want string }{
 		{`return 1 + 1`, `2`},
 		{`return await tools.notes.add({a: [1, "x"]})`, `{"a":[1,"x"]}`},
@@ -81,8 +80,7 @@ func TestScriptError(t *testing.T) {
 // A script that has used up its processor time is ended.
 func TestCPU(t *testing.T) {
 	c := newRunner(t, newRegistry(t, nil), &codemode.Options{Limits: codemode.Limits{CPU: 200 * time.Millisecond}})
-	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `while (true) {}`}))(t)
-	assert.Equal(t, endOf(report), byCPU, "the end")
+	assert.Equal(t, endOf(assert.Value(c.Run(t.Context(), &codemode.Script{Code: `while (true) {}`}))(t)), byCPU, "the end")
 }
 
 // As many requests as may be at a time are under way, and no more.
@@ -129,8 +127,7 @@ func TestEnd(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}}
-		c := newRunner(t, newRegistry(t, nil, leave, stall), nil)
-		report, err := c.Run(ctx, &codemode.Script{Code: code})
+		report, err := newRunner(t, newRegistry(t, nil, leave, stall), nil).Run(ctx, &codemode.Script{Code: code})
 		assert.OK(t, err, "%s", what)
 		assert.Is(t, report.Err, over, "%s", what)
 		cancel(nil)

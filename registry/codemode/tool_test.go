@@ -37,8 +37,7 @@ func TestTool(t *testing.T) {
 		return textResult(`["` + strings.Repeat("x", 1<<20) + `"]`), nil
 	}}
 	r := newRegistry(t, &registry.Options{Results: &result.Options{Wrap: true}}, fails, structured, image, large)
-	c := newRunner(t, r, nil)
-	assert.OK(t, r.Add(c.Tool(nil)))
+	assert.OK(t, r.Add(newRunner(t, r, nil).Tool(nil)))
 	for _, test := range []struct{ args, want string }{
 		{`{"code":"return [1, '<b>']"}`, `{"value":[1,"<b>"]}`},
 		{`{"code":"console.log('a', {b: 1}); console.error(new Error('c'))"}`, `{"log":"a {\"b\":1}\nError: c\n"}`},
@@ -93,8 +92,7 @@ func TestDescription(t *testing.T) {
 
 // A script sees the tools that are kept, and no others, whatever it tries.
 func TestKeep(t *testing.T) {
-	r := newRegistry(t, nil, echo("s", "open"), echo("s", "secret"))
-	c := newRunner(t, r, nil)
+	c := newRunner(t, newRegistry(t, nil, echo("s", "open"), echo("s", "secret")), nil)
 	keep := func(d *registry.Definition) bool { return d.Origin.Tool != "secret" }
 	res := assert.Value(c.Tool(keep).Call(t.Context(), []byte(`{"code":"const all = []; for (const f of [() => tools.s.secret({}), () => call('s__secret'), () => call('S_SECRET'), () => describe('s__secret'), () => call('s__secre')]) try { all.push(await f()) } catch (e) { all.push(e.message) } return [all, (await search('secret open echo tool', 10)).map(t => t.name)]"}`)))(t)
 	want := `{"value":[["unknown tool \"s.secret\": find one by search(...)","unknown tool \"s__secret\": find one by search(...)","unknown tool \"S_SECRET\": find one by search(...)","unknown tool \"s__secret\": find one by search(...)","unknown tool \"s__secre\": find one by search(...)"],["s__open"]]}`
@@ -105,8 +103,7 @@ func TestKeep(t *testing.T) {
 func TestHiddenTool(t *testing.T) {
 	r := newRegistry(t, nil, echo("s", "open"))
 	assert.OK(t, r.AddHidden(registry.MustFunc("hidden", "Hidden", func(context.Context, struct{}) (string, error) { return "called", nil })))
-	got := run(t, newRunner(t, r, nil), `try { return await call('hidden', {}) } catch (e) { return e.code }`)
-	assert.Equal(t, got, `"unknown_tool"`)
+	assert.Equal(t, run(t, newRunner(t, r, nil), `try { return await call('hidden', {}) } catch (e) { return e.code }`), `"unknown_tool"`)
 }
 
 // Policy, ledger, middleware and observers see of a script's calls what they see of direct

@@ -143,8 +143,7 @@ func TestReadOnly(t *testing.T) {
 	a, changed := surfaceTool("a"), surfaceTool("a", func(d *Tool) { d.Title = "other" })
 	mustRecord(t, writer, one, a)
 
-	readOnly := &readOnlyStore{store}
-	l := loadLedger(t, readOnly)
+	l := loadLedger(t, &readOnlyStore{store})
 	assert.True(t, l.Persistent() == nil, "persistent")
 	mustRecord(t, l, two, a)
 	assert.Is(t, l.Persistent(), storage.ErrReadOnly, "persistent")
@@ -265,8 +264,7 @@ func linked(t *testing.T, target string) (path, other string) {
 func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 	for _, target := range []string{"../other/file", "chain", "door/file", "sub/../../other/file", "../other/missing/file", filepath.Join(t.TempDir(), "file")} {
 		path, other := linked(t, target)
-		_, err := Open(path, nil)
-		assert.Equal(t, assert.As[*Error](t, err, "%s", target).file, path, "%s: file", target)
+		assert.Equal(t, assert.As[*Error](t, assert.Err(Open(path, nil)), "%s", target).file, path, "%s: file", target)
 		// A link that takes the place of the file of a ledger that is open is not followed either.
 		assert.OK(t, os.Rename(path, path+".link"))
 		l := openLedger(t, path, Pin)

@@ -37,8 +37,7 @@ func (s *gatedStore) Save(ctx context.Context, name string, data []byte, old sto
 func newGated(t *testing.T) (*gatedStore, *Ledger) {
 	t.Helper()
 	store := &gatedStore{Store: storage.NewMemory(), pass: make(chan struct{})}
-	l := loadLedger(t, store)
-	return store, l
+	return store, loadLedger(t, store)
 }
 
 // TestGroupIsWrittenOnce lists 50 servers while the first write is under way: one more

@@ -88,8 +88,7 @@ type ledgerProcess struct {
 // after the other or in groups.
 func startLedgerProcess(t *testing.T, path, who string, n int, group bool) *ledgerProcess {
 	t.Helper()
-	exe := assert.Value(os.Executable())(t)
-	cmd := exec.Command(exe, "-test.run=^TestLedgerProgram$", "-test.timeout=5m")
+	cmd := exec.Command(assert.Value(os.Executable())(t), "-test.run=^TestLedgerProgram$", "-test.timeout=5m")
 	// The race detector waits for a second when a program ends.
 	cmd.Env = append(os.Environ(), pathVar+"="+path, pathVar+"_WHO="+who, "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
 	if n > 0 {
@@ -157,8 +156,7 @@ func TestKilledWhileApproving(t *testing.T) {
 				acked[ack] = true
 			}
 		}
-		files := assert.Value(os.ReadDir(filepath.Dir(path)))(t)
-		most = max(most, len(files))
+		most = max(most, len(assert.Value(os.ReadDir(filepath.Dir(path)))(t)))
 		approved := entriesIn(t, path)
 		for ack := range acked {
 			assert.True(t, approved[ack], "after %d kills %q, which was acknowledged, is approved", 2*i+2, ack)

@@ -124,8 +124,7 @@ func TestGitMerges(t *testing.T) {
 				t.Fatalf("merge: %v: %s\n%s", err, out, diff)
 			}
 			if c.conflict {
-				_, err := Open(path, nil)
-				bad := assert.As[*Error](t, err, "a file with markers")
+				bad := assert.As[*Error](t, assert.Err(Open(path, nil)), "a file with markers")
 				assert.Between(t, bad.line, 2, math.MaxInt, "a file with markers")
 				assert.Contains(t, bad.Error(), "merge conflict", "a file with markers")
 				return

@@ -13,8 +13,7 @@ import (
 // TestDamagedLedgers: what is not sound is refused, with the place and the cure.
 func TestDamagedLedgers(t *testing.T) {
 	path := ledgerPath(t)
-	l := openLedger(t, path, Pin)
-	mustRecord(t, l, &Server{Name: "github", Fingerprint: "one"}, surfaceTool("a"), surfaceTool("b"))
+	mustRecord(t, openLedger(t, path, Pin), &Server{Name: "github", Fingerprint: "one"}, surfaceTool("a"), surfaceTool("b"))
 	sound := ledgerText(t, path)
 	hashA, hashB := NewSurface(surfaceTool("a")).Hash, NewSurface(surfaceTool("b")).Hash
 	once := func(from, to string) string {
@@ -82,8 +81,7 @@ func TestForeignLedgers(t *testing.T) {
 			assert.Equal(t, ledgerText(t, path), text, "a file of which nothing has changed")
 			mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b", func(d *Tool) { d.Title = "x" }), surfaceTool("c"))
 			mustApprove(t, l, l.Pending()...)
-			got := ledgerText(t, path)
-			assert.Lacks(t, got, "\r", "there are carriage returns")
+			assert.Lacks(t, ledgerText(t, path), "\r", "there are carriage returns")
 			wantKind(t, openLedger(t, path, Pin), server, "", surfaceTool("c"))
 		})
 	}
@@ -111,8 +109,7 @@ func TestLineOfDamage(t *testing.T) {
 	for _, server := range []string{"one", "two"} {
 		mustRecord(t, openLedger(t, path, Pin), &Server{Name: server, Fingerprint: "f"}, surfaceTool("a"), surfaceTool("b"))
 	}
-	sound := ledgerText(t, path)
-	lines := strings.Split(sound, "\n")
+	lines := strings.Split(ledgerText(t, path), "\n")
 	for i, line := range lines {
 		if !strings.Contains(line, `"hash"`) && !strings.Contains(line, `"at"`) {
 			continue

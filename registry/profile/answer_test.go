@@ -94,8 +94,7 @@ func TestRunBounded(t *testing.T) {
 		calls := callsOf(strings.Fields(strings.Repeat("busy ", 40))...)
 		for parallel, want := range map[int]int64{0: 16, 1: 1, 3: 3, 100: 40, -1: 40} {
 			most.Store(0)
-			turn := newTurn(t, registry.New(nil), &profile.TurnOptions{MaxParallel: parallel}, busy)
-			assert.Value(turn.Run(t.Context(), calls))(t)
+			assert.Value(newTurn(t, registry.New(nil), &profile.TurnOptions{MaxParallel: parallel}, busy).Run(t.Context(), calls))(t)
 			assert.Equal(t, most.Load(), want, "MaxParallel %d: calls at a time", parallel)
 		}
 	})
@@ -134,8 +133,7 @@ func TestRunPanicsInTheCaller(t *testing.T) {
 	})
 	turn := newTurn(t, r, nil, nativeTool("bad", says("ok")), nativeTool("good", says("ok")))
 	defer func() { assert.Contains(t, fmt.Sprint(recover()), "middleware", "the panic of Run") }()
-	_, err := turn.Run(t.Context(), callsOf("bad", "good"))
-	t.Errorf("got %v of Run, want a panic", err)
+	t.Errorf("got %v of Run, want a panic", assert.Err(turn.Run(t.Context(), callsOf("bad", "good"))))
 }
 
 func TestDirectResults(t *testing.T) {
@@ -312,8 +310,7 @@ func TestWaitForALogin(t *testing.T) {
 		assert.Equal(t, at, address, "the address of the login")
 		time.AfterFunc(time.Hour, func() { close(done) })
 		began := time.Now()
-		answers := assert.Value(turn.Wait(t.Context(), waiting))(t)
-		assert.Equal(t, texts(answers), "mail", "the answer")
+		assert.Equal(t, texts(assert.Value(turn.Wait(t.Context(), waiting))(t)), "mail", "the answer")
 		assert.Equal(t, time.Since(began), time.Hour, "an answer after")
 		assert.Equal(t, tries, 2, "tries")
 	})
@@ -341,8 +338,7 @@ func TestWaitForAnApprovalBehindALogin(t *testing.T) {
 			}
 		})
 		time.AfterFunc(24*time.Hour, func() { close(loggedIn) })
-		answers := assert.Value(turn.Wait(t.Context(), waiting))(t)
-		assert.Equal(t, texts(answers), "first, second, danger", "the answers")
+		assert.Equal(t, texts(assert.Value(turn.Wait(t.Context(), waiting))(t)), "first, second, danger", "the answers")
 		assert.Equal(t, fmt.Sprint(tries), "[first second first second]", "the calls")
 	})
 }
@@ -361,8 +357,7 @@ func TestNoLoginForWhatMayHaveRun(t *testing.T) {
 	turn := newTurn(t, registry.New(nil), nil, nativeTool("mail", func(context.Context) (*mcp.CallToolResult, error) {
 		return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "mail", URL: "https://example.com"}, mcp.Unknown)
 	}))
-	answers := assert.Value(turn.Run(t.Context(), callsOf("mail")))(t)
-	assert.False(t, answers[0].Waits(), "the call waits")
+	assert.False(t, assert.Value(turn.Run(t.Context(), callsOf("mail")))(t)[0].Waits(), "the call waits")
 }
 
 // A call that was cut off before its arguments began is not one without arguments.
@@ -415,8 +410,7 @@ func TestMendedIsObserved(t *testing.T) {
 	} {
 		seen = nil
 		turn := assert.Value(profile.NewTurn(t.Context(), r, test.provider, &profile.TurnOptions{MaxParallel: 1}))(t)
-		_, err := turn.Run(t.Context(), test.provider.WithIDs(test.calls))
-		assert.OK(t, err)
+		assert.Value(turn.Run(t.Context(), test.provider.WithIDs(test.calls)))(t)
 		assert.Equal(t, fmt.Sprintf("%q", seen), fmt.Sprintf("%q", test.want), "%s %v", test.provider, test.calls)
 	}
 }

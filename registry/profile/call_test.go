@@ -142,10 +142,8 @@ func TestSetCall(t *testing.T) {
 		assert.Equal(t, fmt.Sprint(got), "{you [a] <nil>}", "%s: the arguments", as)
 	}
 	assert.Value(set.Call(ctx, reg, "other", nil))(t) // which is not in the set
-	_, err := set.Call(ctx, reg, "nothing", nil)
-	assert.As[*registry.UnknownToolError](t, err)
+	assert.As[*registry.UnknownToolError](t, assert.Err(set.Call(ctx, reg, "nothing", nil)))
 	for _, args := range []string{`{"to":`, `{"to":7,"tags":null,"note":null}`} {
-		_, err := set.Call(ctx, reg, name, json.RawMessage(args))
-		assert.As[*registry.ArgumentsError](t, err, args)
+		assert.As[*registry.ArgumentsError](t, assert.Err(set.Call(ctx, reg, name, json.RawMessage(args))), args)
 	}
 }

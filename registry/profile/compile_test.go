@@ -14,8 +14,8 @@ import (
 
 func TestWhole(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		provider profile.Provider
+		name         string
+		provider     profile.Provider
 		schema, want string
 	}{
 		{"no arguments", profile.OpenAI, `{"type":"object"}`, `{"type":"object","properties":{}}`},
@@ -40,7 +40,7 @@ func TestWhole(t *testing.T) {
 // effect and place behind "/properties/p".
 func TestProperty(t *testing.T) {
 	for _, test := range []struct {
-		provider profile.Provider
+		provider             profile.Provider
 		schema, want, losses string
 	}{
 		{profile.OpenAI, `true`, `{}`, ``},

@@ -49,9 +49,7 @@ func realTools(p profile.Provider) []registry.Tool {
 }
 
 // checkSchema reports whether a registry would take a schema.
-func checkSchema(schema string) error {
-	return schemagate.Check(json.RawMessage(schema))
-}
+func checkSchema(schema string) error { return schemagate.Check(json.RawMessage(schema)) }
 
 // oddTools returns tools with the odd schemas, in the order of their names.
 var oddTools = sync.OnceValue(func() []registry.Tool {

@@ -33,8 +33,7 @@ func TestDeclaration(t *testing.T) {
 		{profile.Bedrock, all, `{"toolSpec":{"name":"find","description":"Does find","inputSchema":{"json":` + lax + `}}}`},
 		{profile.Ollama, all, `{"type":"function","function":{"name":"find","description":"Does find","parameters":` + lax + `}}`},
 	} {
-		set := assert.Value(profile.Compile(test.provider, []registry.Tool{tool("find", schema)}, test.opts))(t)
-		c := set.Tools()[0]
+		c := assert.Value(profile.Compile(test.provider, []registry.Tool{tool("find", schema)}, test.opts))(t).Tools()[0]
 		assert.Equal(t, string(c.Declaration()), test.want, "%s", test.provider)
 		assert.Equal(t, c.Deferred, strings.Contains(test.want, "defer_loading"), "%s: Deferred", test.provider)
 	}
@@ -43,8 +42,7 @@ func TestDeclaration(t *testing.T) {
 func TestChatDeclaration(t *testing.T) {
 	long := strings.Repeat("é", 1_100)
 	def := registry.Definition{Name: "find", Description: long, InputSchema: json.RawMessage(`{"type":"object"}`)}
-	set := assert.Value(profile.Compile(profile.OpenAI, []registry.Tool{&described{def: def}}, nil))(t)
-	c := set.Tools()[0]
+	c := assert.Value(profile.Compile(profile.OpenAI, []registry.Tool{&described{def: def}}, nil))(t).Tools()[0]
 	want := `{"type":"function","function":{"name":"find","description":"` + strings.Repeat("é", 1_023) + `…","parameters":{"type":"object","properties":{}},"strict":false}}`
 	assert.Equal(t, string(c.ChatDeclaration()), want)
 	assert.Contains(t, string(c.Declaration()), long, "the description is cut where it need not be")
@@ -90,8 +88,7 @@ func TestRejected(t *testing.T) {
 			assert.Contains(t, r.Err.Error(), r.Definition.Name)
 		}
 	}
-	_, err := profile.Compile("mistral", nil, nil)
-	assert.Contains(t, err.Error(), "unknown provider \"mistral\"; use one of openai")
+	assert.Contains(t, assert.Err(profile.Compile("mistral", nil, nil)).Error(), "unknown provider \"mistral\"; use one of openai")
 	assert.Equal(t, len(assert.Value(profile.Compile(profile.Gemini, nil, nil))(t).Tools()), 0)
 }
 

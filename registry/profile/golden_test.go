@@ -32,7 +32,7 @@ func TestGolden(t *testing.T) {
 		data := assert.Value(os.ReadFile(filepath.Join("..", "..", "internal", "toolcorpus", "testdata", "servers", server+".json")))(t)
 		var all []struct {
 			Name, Description string
-			InputSchema json.RawMessage
+			InputSchema       json.RawMessage
 		}
 		assert.OK(t, json.Unmarshal(data, &all))
 		one := all[min(index, len(all)-1)]

@@ -84,7 +84,7 @@ func TestPartsOfTooMuch(t *testing.T) {
 	small := picture(t, 2, 2)
 	large := append(picture(t, 2, 2), make([]byte, 7<<20)...)
 	for _, c := range []struct {
-		data []byte
+		data     []byte
 		n, taken int
 	}{{small, 20, 20}, {small, 1000, 20}, {large, 5, 2}} {
 		res := &mcp.CallToolResult{}
@@ -194,8 +194,7 @@ func TestPartsOfLongText(t *testing.T) {
 func TestTurnOfText(t *testing.T) {
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: picture(t, 1, 1)}}}
 	for _, only := range []bool{true, false} {
-		turn := newTurn(t, registry.New(nil), &profile.TurnOptions{TextOnly: only})
-		part := turn.Set().Parts(res)[0]
+		part := newTurn(t, registry.New(nil), &profile.TurnOptions{TextOnly: only}).Set().Parts(res)[0]
 		assert.Equal(t, part.Data == nil && part.Type == "", only, "TextOnly %v: there is no data", only)
 		assert.True(t, part.Text != "", "TextOnly %v: there is a text", only)
 	}

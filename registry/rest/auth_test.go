@@ -100,10 +100,8 @@ func TestSecretsThatCannotBeUsed(t *testing.T) {
 		{API{Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: server.URL, Fields: map[string]string{"id": "${NOT_SET}"}}}}, "NOT_SET", "auth.token.fields.id"},
 	} {
 		test.api.BaseURL = server.URL + test.api.BaseURL
-		s := newTestService(t, &test.api)
-		_, err := trySend(t, s, get())
-		secret := assert.As[*secretError](t, err, "%+v", test.api)
-		assert.Equal(t, secret.name, test.name, "%+v", test.api)
+		_, err := trySend(t, newTestService(t, &test.api), get())
+		assert.Equal(t, assert.As[*secretError](t, err, "%+v", test.api).name, test.name, "%+v", test.api)
 		assert.Contains(t, err.Error(), test.want, "%+v", test.api)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%+v", test.api)
 		if test.name == "NOT_SET" {

@@ -92,9 +92,7 @@ func checkHostile(t testing.TB, rec *testServer, s *Service, place, text string)
 	return true
 }
 
-func hostilePlaces() []string {
-	return []string{"id", "part", "q", "deepKey", "X-H", "field"}
-}
+func hostilePlaces() []string { return []string{"id", "part", "q", "deepKey", "X-H", "field"} }
 
 // A hostile value arrives as it is, in its place, or not at all.
 func TestHostileValuesStayInTheirPlace(t *testing.T) {

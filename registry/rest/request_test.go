@@ -92,8 +92,7 @@ func TestHeadersArrive(t *testing.T) {
 		{inPlace(InHeader, "X-Tag", "", ""), `{"X-Tag":""}`, "X-Tag", ""},
 		{inPlace(InHeader, "Accept", "", ""), `{"Accept":"text/csv"}`, "Accept", "text/csv"},
 	} {
-		got := rec.arrive(t, rec.serve(t, Endpoint{Path: "/p", Params: []Param{test.param}}), test.args)
-		values := got.header.Values(test.name)
+		values := rec.arrive(t, rec.serve(t, Endpoint{Path: "/p", Params: []Param{test.param}}), test.args).header.Values(test.name)
 		assert.Equal(t, len(values), 1, "%+v %s", test.param, test.args)
 		assert.Equal(t, values[0], test.want, "%+v %s", test.param, test.args)
 	}
@@ -140,8 +139,8 @@ func TestBodiesArrive(t *testing.T) {
 	members := []Param{inPlace(InBody, "a", `{}`, ""), inPlace(InBody, `b"`, `{}`, "")}
 	rec := newTestServer(t, nil)
 	for _, test := range []struct {
-		params []Param
-		body *Body
+		params           []Param
+		body             *Body
 		args, want, kind string
 	}{
 		{members, nil, `{"b\"": {"x": 1.00, "y":[1e400]}, "a":12345678901234567890}`, `{"a":12345678901234567890,"b\"":{"x": 1.00, "y":[1e400]}}`, "application/json"},
@@ -257,12 +256,10 @@ func hostileEndpointNamed(name string) Endpoint {
 func BenchmarkNew(b *testing.B) {
 	api := &API{Name: "shop", BaseURL: "https://api.example"}
 	for i := range 1_000 {
-		ep := hostileEndpointNamed("op" + string(rune('a'+i%26)) + "-" + jsonOf(b, i))
-		api.Endpoints = append(api.Endpoints, ep)
+		api.Endpoints = append(api.Endpoints, hostileEndpointNamed("op"+string(rune('a'+i%26))+"-"+jsonOf(b, i)))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		s := assert.Value(New(api, nil))(b)
-		_ = s.Close()
+		_ = assert.Value(New(api, nil))(b).Close()
 	}
 }

@@ -79,8 +79,8 @@ func embedded(media, data string) mcp.Content {
 func TestFailuresBecomeResults(t *testing.T) {
 	rec := newTestServer(t, nil)
 	for _, test := range []struct {
-		status int
-		header map[string]string
+		status     int
+		header     map[string]string
 		body, want string
 	}{
 		{404, nil, "", "The API answered with 404 Not Found."},

@@ -245,8 +245,7 @@ func TestPublicOnly(t *testing.T) {
 		if err == nil {
 			_ = s.Close()
 		}
-		bad := assert.As[*APIError](t, err, "%s", api.BaseURL)
-		assert.Equal(t, len(bad.Problems), 1, "%s", api.BaseURL)
+		assert.Equal(t, len(assert.As[*APIError](t, err, "%s", api.BaseURL).Problems), 1, "%s", api.BaseURL)
 		assert.Contains(t, err.Error(), "leads to", "%s", api.BaseURL)
 	}
 	// A name shows where it leads when it is connected to.
@@ -270,8 +269,7 @@ func TestPublicOnly(t *testing.T) {
 
 // A name that leads to a public place at first, and to a private one then.
 func TestRebinding(t *testing.T) {
-	canary := newCanary(t)
-	at := assert.Value(url.Parse(canary.URL))(t)
+	at := assert.Value(url.Parse(newCanary(t).URL))(t)
 	n := Network{PublicOnly: true, AllowHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, names: namesOf(t, "127.0.0.2", "127.0.0.1")}
 	s := assert.Value(New(&API{Name: "shop", BaseURL: "http://api.example:" + at.Port(), Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, &Options{Network: n}))(t)
 	defer s.Close()

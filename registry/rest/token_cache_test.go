@@ -94,9 +94,7 @@ func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 		for range 3 {
 			callers.Go(func() { b.want(t, 1, "1") })
 		}
-		callers.Go(func() {
-			assert.Is(t, assert.Err(b.ask(first, 1)), context.DeadlineExceeded)
-		})
+		callers.Go(func() { assert.Is(t, assert.Err(b.ask(first, 1)), context.DeadlineExceeded) })
 		callers.Wait()
 		assert.Equal(t, b.fetched, 1, "fetches")
 		b.close()

@@ -197,7 +197,7 @@ func TestNoSecondAttemptElsewhere(t *testing.T) {
 
 func TestAnswersThatRejectTheToken(t *testing.T) {
 	for _, test := range []struct {
-		name, body string
+		name, body       string
 		status, attempts int
 	}{
 		{"success", `{"ok":false,"error":"token_expired"}`, 200, 2},
@@ -266,9 +266,7 @@ func TestManyRejectionsMakeOneFetch(t *testing.T) {
 	}
 	var calls sync.WaitGroup
 	for range manyCalls {
-		calls.Go(func() {
-			assert.Equal(t, assert.Err(trySend(t, s, get())), nil)
-		})
+		calls.Go(func() { assert.Equal(t, assert.Err(trySend(t, s, get())), nil) })
 	}
 	calls.Wait()
 	assert.Equal(t, len(w.of("/token")), 2, "fetches")
@@ -345,8 +343,8 @@ func TestTokensThatCannotBeHad(t *testing.T) {
 	page := "<html>" + testSecret + "</html>"
 	for _, test := range []struct {
 		name, extract string
-		status int
-		body, want string
+		status        int
+		body, want    string
 	}{
 		{"refused", "access_token", 401, `{"error":"invalid_client","error_description":"` + testSecret + `"}`, "HTTP status 401"},
 		{"an odd code", "access_token", 400, `{"error":"` + testSecret + `"}`, "HTTP status 400"},
@@ -407,6 +405,5 @@ func TestATokenThatCannotBeRenewed(t *testing.T) {
 	mustSend(t, s, get())
 	w.issue = func(rw http.ResponseWriter, _ string) { rw.WriteHeader(500) }
 	w.answer = func(rw http.ResponseWriter, _ int32) bool { rw.WriteHeader(401); return true }
-	_, err := trySend(t, s, get())
-	assert.Contains(t, assert.As[*callError](t, err).Error(), "HTTP status 500")
+	assert.Contains(t, assert.As[*callError](t, assert.Err(trySend(t, s, get()))).Error(), "HTTP status 500")
 }

@@ -28,6 +28,5 @@ func textBlock(s string) *mcp.TextContent { return &mcp.TextContent{Text: s} }
 
 func jsonOf(t testing.TB, v any) string {
 	t.Helper()
-	data := assert.Value(json.Marshal(v))(t)
-	return string(data)
+	return string(assert.Value(json.Marshal(v))(t))
 }

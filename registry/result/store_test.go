@@ -27,8 +27,7 @@ func TestHandlesOfOthers(t *testing.T) {
 		}
 		return onbehalf.WithConversation(ctx, conversation)
 	}
-	got := r.Shape(as("ann", "1"), stranger(), resultOf(textBlock(strings.Repeat("private ", 10000))))
-	handle := handleIn(t, got)
+	handle := handleIn(t, r.Shape(as("ann", "1"), stranger(), resultOf(textBlock(strings.Repeat("private ", 10000)))))
 	read := func(ctx context.Context, handle string) string {
 		res := callReader(t, ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle)))
 		assert.False(t, res.IsError == strings.Contains(Text(res), "private"), "IsError says the same as the text")

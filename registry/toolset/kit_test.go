@@ -32,8 +32,7 @@ type belt struct {
 func newBelt(t testing.TB, of *registry.Options, opts *toolset.Options) *belt {
 	t.Helper()
 	r := registry.New(of)
-	f := assert.Value(toolset.New(r, opts))(t)
-	return &belt{r, f}
+	return &belt{r, assert.Value(toolset.New(r, opts))(t)}
 }
 
 // A plainTool is a Tool of which everything can be chosen.

@@ -99,8 +99,7 @@ func TestSearchToolsIsShort(t *testing.T) {
 	queries := toolcorpus.Queries()
 	queries = queries[:assert.Cases(15, len(queries))]
 	for _, q := range queries {
-		args := assert.Value(json.Marshal(map[string]string{"query": q.Text}))(t)
-		size += len(ask(t, r, "search_tools", string(args)))
+		size += len(ask(t, r, "search_tools", string(assert.Value(json.Marshal(map[string]string{"query": q.Text}))(t))))
 	}
 	assert.Between(t, size/len(queries), 0, 1600, "bytes of an answer")
 }

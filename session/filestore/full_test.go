@@ -33,8 +33,7 @@ func mount(t *testing.T, options string) (dir string) {
 // expectFailure wants an *Error with a cause.
 func expectFailure(t *testing.T, err, cause error) {
 	t.Helper()
-	e := assert.As[*Error](t, err)
-	assert.True(t, e.dir != "", "the error has a folder")
+	assert.True(t, assert.As[*Error](t, err).dir != "", "the error has a folder")
 	assert.Is(t, err, cause)
 }
 

@@ -55,8 +55,7 @@ func writeOn(f *folder) error {
 			return err
 		}
 		// Of very different lengths, so that a torn file would show.
-		data := fmt.Sprintf("%d %s", n+1, strings.Repeat("x", rand.IntN(20000)))
-		_, err = f.Save(ctx, name, []byte(data), r.Revision)
+		_, err = f.Save(ctx, name, []byte(fmt.Sprintf("%d %s", n+1, strings.Repeat("x", rand.IntN(20000)))), r.Revision)
 		if errors.Is(err, storage.ErrConflict) {
 			continue
 		}

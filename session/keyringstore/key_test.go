@@ -137,8 +137,7 @@ func TestNoKeyring(t *testing.T) {
 	home(t)
 	keyring.MockInitWithError(errors.New("no such service"))
 	dir := filepath.Join(t.TempDir(), "store")
-	_, err := open(t.Context(), dir, "")
-	expectKeyError(t, err)
+	expectKeyError(t, assert.Err(open(t.Context(), dir, "")))
 	expectKeyError(t, NewKey(t.Context(), "test"))
 	assert.Equal(t, len(assert.Value(filepath.Glob(filepath.Join(dir, "key*")))(t)), 0, "keys in files")
 }
@@ -199,8 +198,7 @@ func TestBusThatDoesNotAnswer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bus")
 	l := assert.Value(net.Listen("unix", path))(t)
 	defer l.Close()
-	exe := assert.Value(os.Executable())(t)
-	cmd := exec.Command(exe)
+	cmd := exec.Command(assert.Value(os.Executable())(t))
 	cmd.Env = append(os.Environ(), roleVar+"=ask", "DBUS_SESSION_BUS_ADDRESS=unix:path="+path)
 	stdin := assert.Value(cmd.StdinPipe())(t)
 	var out bytes.Buffer
@@ -220,8 +218,7 @@ func askUntilTold() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	_, err := Key("test")(ctx)
-	fmt.Println(err)
+	fmt.Println(assert.Err(Key("test")(ctx)))
 }
 
 func ExampleKey() {

@@ -33,8 +33,7 @@ func TestLockByLease(t *testing.T) {
 		memory := storage.NewMemory()
 		open := func() (*seal.Store, *leaser) {
 			l := &leaser{Store: memory, Leaser: memory.(storage.Leaser)}
-			s := assert.Value(seal.NewStore(t.Context(), l, seal.StaticKey("0123456789abcdef0123456789abcdef")))(t)
-			return s, l
+			return assert.Value(seal.NewStore(t.Context(), l, seal.StaticKey("0123456789abcdef0123456789abcdef")))(t), l
 		}
 		a, place := open()
 		b, _ := open()
@@ -47,8 +46,7 @@ func TestLockByLease(t *testing.T) {
 		unlock, _ := lock(a, "x")
 		short, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := b.Lock(short, "x")
-		assert.Is(t, err, context.DeadlineExceeded, "a lock that another one holds")
+		assert.Is(t, assert.Err(b.Lock(short, "x")), context.DeadlineExceeded, "a lock that another one holds")
 		other, _ := lock(b, "y")
 		other()
 		time.AfterFunc(5*time.Second, func() { unlock(); unlock() })

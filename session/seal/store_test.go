@@ -174,15 +174,13 @@ func TestStoreNoticesSwappedRecords(t *testing.T) {
 	replace(t, d, "bob", sealedRecord(t, d, "alice").Data)
 	assert.As[*CorruptError](t, errOf(s.Load(t.Context(), "bob", "")), "alice's record as bob's")
 	// The check of the keys is sealed for another purpose, under another name.
-	keys := s.keys.Load()
-	replace(t, d, "bob", keys.seal(forCheck, "bob", opened{data: []byte("x")}))
+	replace(t, d, "bob", s.keys.Load().seal(forCheck, "bob", opened{data: []byte("x")}))
 	assert.As[*CorruptError](t, errOf(s.Load(t.Context(), "bob", "")), "a check as a record")
 }
 
 func TestStoreWrongKey(t *testing.T) {
 	d := storage.NewMemory()
-	s := openWith(t, d, "k")
-	mustSave(t, s, "a", "x", "")
+	mustSave(t, openWith(t, d, "k"), "a", "x", "")
 	assert.Equal(t, wantNoStore(t, d, StaticKey(testKey("l"))).record, "", "record")
 	for _, source := range []KeySource{
 		nil,
@@ -264,13 +262,11 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	n, err := s.Rotate(t.Context())
 	assert.Equal(t, n, 0, "Rotate")
 	assert.As[*KeyError](t, err)
-	at := expectData(t, s, "a", "1")
-	mustSave(t, s, "a", "2", at)
+	mustSave(t, s, "a", "2", expectData(t, s, "a", "1"))
 	expectData(t, openWith(t, d, "k"), "a", "2")
 
 	assert.OK(t, d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision))
-	other := newKeyset(&Keys{Current: testKey("m")})
-	replace(t, d, "a", other.seal(forRecord, "a", opened{data: []byte("3")}))
+	replace(t, d, "a", newKeyset(&Keys{Current: testKey("m")}).seal(forRecord, "a", opened{data: []byte("3")}))
 	err = errOf(s.Load(t.Context(), "a", ""))
 	assert.Equal(t, assert.As[*KeyError](t, err).record, "a", "load without the record of the keys")
 	assert.False(t, errors.Is(err, storage.ErrNotFound), "not found")

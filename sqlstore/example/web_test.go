@@ -126,8 +126,7 @@ func TestServerOfUser(t *testing.T) {
 		{Name: "x", Transport: config.TransportUnix, URL: "unix:///run/docker.sock"},
 		{Name: "x", Transport: config.TransportHTTP, URL: "unix:///run/docker.sock"},
 	} {
-		_, err := s.transport(&office{}, e)
-		assert.Fails(t, err, "transport of %s", e)
+		assert.Fails(t, assert.Err(s.transport(&office{}, e)), "transport of %s", e)
 	}
 }
 

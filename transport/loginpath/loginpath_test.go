@@ -26,8 +26,7 @@ func setShell(t *testing.T, script string) {
 
 func TestRead(t *testing.T) {
 	setShell(t, `echo "Welcome PATH=/evil"; PATH="/opt/nvm/bin:/usr/bin"; export PATH; shift 3; eval "$@"`)
-	got := assert.Value(read(t.Context(), tooLong))(t)
-	assert.Equal(t, got, "/opt/nvm/bin:/usr/bin:/bin:/desktop")
+	assert.Equal(t, assert.Value(read(t.Context(), tooLong))(t), "/opt/nvm/bin:/usr/bin:/bin:/desktop")
 }
 
 // A shell that is of no use leaves the PATH as it is.

@@ -61,11 +61,11 @@ type cell struct {
 
 // An attempt is one call, as its caller saw it.
 type attempt struct {
-	nonce string
+	nonce              string
 	deadline, returned time.Time
-	text string
-	err error
-	panicked bool
+	text               string
+	err                error
+	panicked           bool
 }
 
 func (c *cell) fail(kind trouble, format string, args ...any) {

@@ -291,8 +291,7 @@ func lists() []row {
 // startsNot replaces the program by one that cannot be started.
 func startsNot(find func(dir string) (program string), want error) func(*cell, *mcp.ClientOptions) {
 	return func(c *cell, _ *mcp.ClientOptions) {
-		program := find(c.dir)
-		cmd := &transport.Command{Path: program, Env: []string{c.cookie}}
+		cmd := &transport.Command{Path: find(c.dir), Env: []string{c.cookie}}
 		c.world.transport = cmd
 		c.row.end = func(c *cell) {
 			for _, a := range c.attempts {

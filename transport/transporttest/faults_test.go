@@ -213,8 +213,7 @@ func (m *matrix) run(cells []*cell, r *row) {
 
 func writeReport(t *testing.T, path string, report faultReport) {
 	t.Helper()
-	data := assert.Value(json.MarshalIndent(report, "", "\t"))(t)
-	assert.OK(t, os.WriteFile(path, append(data, '\n'), 0o644))
+	assert.OK(t, os.WriteFile(path, append(assert.Value(json.MarshalIndent(report, "", "\t"))(t), '\n'), 0o644))
 }
 
 // neighbours are servers without faults, one on each wire, that are called all

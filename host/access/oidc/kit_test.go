@@ -154,10 +154,7 @@ func sign(t *testing.T, alg jose.SignatureAlgorithm, key any, kid, kind string, 
 		o = o.WithType(jose.ContentType(kind))
 	}
 	signer := assert.Value(jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, o))(t)
-	payload := assert.Value(json.Marshal(claims))(t)
-	signed := assert.Value(signer.Sign(payload))(t)
-	text := assert.Value(signed.CompactSerialize())(t)
-	return text
+	return assert.Value(assert.Value(signer.Sign(assert.Value(json.Marshal(claims))(t)))(t).CompactSerialize())(t)
 }
 
 // signOdd returns a token whose header and claims have further members, as text, behind the usual ones.
@@ -169,8 +166,7 @@ func signOdd(t *testing.T, alg jose.SignatureAlgorithm, key any, header map[stri
 	}
 	signer := assert.Value(jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, o))(t)
 	payload := assert.Value(json.Marshal(claims))(t)
-	signed := assert.Value(signer.Sign(append(payload[:len(payload)-1], members+"}"...)))(t)
-	return assert.Value(signed.CompactSerialize())(t)
+	return assert.Value(assert.Value(signer.Sign(append(payload[:len(payload)-1], members+"}"...)))(t).CompactSerialize())(t)
 }
 
 // unsigned returns a token of alg none.
@@ -184,8 +180,7 @@ func unsigned(t *testing.T, claims map[string]any) string {
 // publicText is a public key as text, which a careless verifier takes for the secret of HS256.
 func publicText(t *testing.T, key crypto.PublicKey) []byte {
 	t.Helper()
-	der := assert.Value(x509.MarshalPKIXPublicKey(key))(t)
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: assert.Value(x509.MarshalPKIXPublicKey(key))(t)})
 }
 
 // authenticator accepts tokens of the server.
@@ -202,8 +197,7 @@ func (s *server) authenticator(t *testing.T, change func(*oidc.Options)) access.
 	if change != nil {
 		change(o)
 	}
-	a := assert.Value(oidc.New(ctx, o))(t)
-	return a
+	return assert.Value(oidc.New(ctx, o))(t)
 }
 
 // with returns a request of a path with a token.

@@ -98,8 +98,7 @@ func TestSigned(t *testing.T) {
 		assert.Lacks(t, err.Error(), signature, "%s", c.what)
 	}
 	for _, token := range []string{"", "belt_abc", "a.b"} {
-		_, err := authenticate(withToken(token))
-		assert.Is(t, err, access.ErrUnrecognized, "%q", token)
+		assert.Is(t, assert.Err(authenticate(withToken(token))), access.ErrUnrecognized, "%q", token)
 	}
 }
 
@@ -130,8 +129,7 @@ func TestSignedOdd(t *testing.T) {
 
 func TestWeakKeys(t *testing.T) {
 	for _, o := range []*oidc.SignedOptions{nil, {}, {Key: secretKey[:31]}} {
-		_, err := oidc.NewSigned(o)
-		assert.Fails(t, err, "%v", o)
+		assert.Fails(t, assert.Err(oidc.NewSigned(o)), "%v", o)
 	}
 }
 

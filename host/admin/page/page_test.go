@@ -18,8 +18,7 @@ import (
 
 func TestNewWithoutAPI(t *testing.T) {
 	for _, api := range []http.Handler{nil, http.HandlerFunc(nil)} {
-		_, err := New(api)
-		assert.Fails(t, err, "%T", api)
+		assert.Fails(t, assert.Err(New(api)), "%T", api)
 	}
 }
 
@@ -40,8 +39,7 @@ func TestZero(t *testing.T) {
 // body reads the body of an answer.
 func body(t *testing.T, res *http.Response) string {
 	t.Helper()
-	data := assert.Value(io.ReadAll(res.Body))(t)
-	return string(data)
+	return string(assert.Value(io.ReadAll(res.Body))(t))
 }
 
 func TestDocument(t *testing.T) {

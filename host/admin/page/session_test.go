@@ -48,8 +48,7 @@ const here = "http://belt.example:8080"
 func newPage(t *testing.T) (*Page, *fakeAPI) {
 	t.Helper()
 	api := &fakeAPI{}
-	p := assert.Value(New(api))(t)
-	return p, api
+	return assert.Value(New(api))(t), api
 }
 
 // A browser has what a tab was given when it signed in; the zero one has nothing.
@@ -292,8 +291,7 @@ func TestOtherPortGetsTheCookie(t *testing.T) {
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen <- r.Header.Get("Cookie") }))
 	defer thief.Close()
 	assert.True(t, web.URL != thief.URL, "another port")
-	jar := assert.Value(cookiejar.New(nil))(t)
-	client := &http.Client{Jar: jar, Transport: web.Client().Transport}
+	client := &http.Client{Jar: assert.Value(cookiejar.New(nil))(t), Transport: web.Client().Transport}
 	ask := func(c *http.Client, method, url, body string, from browser) *http.Response {
 		t.Helper()
 		r := assert.Value(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
@@ -330,8 +328,7 @@ func TestStreamEndsWithTheSession(t *testing.T) {
 		r := assert.Value(http.NewRequestWithContext(t.Context(), method, web.URL+path, strings.NewReader(body)))(t)
 		r.Header.Set("Origin", web.URL)
 		from.sign(r)
-		res := assert.Value(web.Client().Do(r))(t)
-		return res
+		return assert.Value(web.Client().Do(r))(t)
 	}
 	res := ask("POST", "/admin/session", `{"credential":"good"}`, browser{})
 	cookie := signedIn(t, res)

@@ -104,8 +104,7 @@ func TestEditTouchesNothing(t *testing.T) {
 			err = Change(t.Context(), path, nil, c.change)
 			assert.True(t, (err == nil) == (c.want == "") && strings.Contains(fmt.Sprint(err), c.want), "got %v, want %q", err, c.want)
 			assert.Equal(t, readText(t, path), c.text, "the text")
-			now := assert.Value(os.Stat(path))(t)
-			assert.True(t, os.SameFile(old, now), "it is the same file")
+			assert.True(t, os.SameFile(old, assert.Value(os.Stat(path))(t)), "it is the same file")
 			names, err := os.ReadDir(filepath.Dir(path))
 			assert.OK(t, err, "something was left")
 			assert.Equal(t, len(names), 1, "something was left")
@@ -158,8 +157,7 @@ func TestEditTogether(t *testing.T) {
 	}
 	wg.Wait()
 	assert.OK(t, errors.Join(errs...))
-	c := assert.Value(config.Load(t.Context(), path, nil))(t)
-	assert.Equal(t, len(c.Servers), 1+writers*each)
+	assert.Equal(t, len(assert.Value(config.Load(t.Context(), path, nil))(t).Servers), 1+writers*each)
 	assert.Contains(t, readText(t, path), "// local")
 }
 
@@ -198,8 +196,7 @@ func TestFileRecords(t *testing.T) {
 	assert.Equal(t, len(records), 2)
 	assert.Equal(t, records[1].Headers["A"], "${T}")
 	assert.Equal(t, records[1].URL, "https://example.com/${X}")
-	_, err = f.Record("gone")
-	assert.Is(t, err, &record.Error{Code: record.CodeNotFound})
+	assert.Is(t, assert.Err(f.Record("gone")), &record.Error{Code: record.CodeNotFound})
 	assert.Equal(t, string(f.Bytes()), string(d.data))
 }
 

@@ -113,8 +113,7 @@ func TestFileStoreLeavesABrokenFileAlone(t *testing.T) {
 	text := `{"mcpServers": {"a": {"command": "x",, "env": {"K": "canary"}}}}`
 	s := place(t, "mcp.json", text, nil)
 	_, err := s.Save(t.Context(), "", &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "canary"}}, "")
-	at := assert.As[*config.Error](t, err)
-	assert.Equal(t, at.Line, 1)
+	assert.Equal(t, assert.As[*config.Error](t, err).Line, 1)
 	assert.Lacks(t, err.Error(), "canary")
 	assert.Equal(t, content(t, s), text)
 }
@@ -140,8 +139,7 @@ func TestFileStoreOfAReadOnlyFolder(t *testing.T) {
 	s := place(t, "mcp.json", `{"mcpServers": {}}`, nil)
 	assert.OK(t, os.Chmod(filepath.Dir(s.Path()), 0o500))
 	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(s.Path()), 0o700) })
-	_, err := s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, "")
-	assert.Contains(t, fmt.Sprint(err), s.Path())
+	assert.Contains(t, fmt.Sprint(assert.Err(s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, ""))), s.Path())
 }
 
 func TestReadStoreOfMemory(t *testing.T) {
@@ -177,8 +175,7 @@ func TestReadServerAsksForOne(t *testing.T) {
 	assert.OK(t, two.Err)
 	assert.Equal(t, two.Headers["Authorization"], "Bearer k")
 	assert.Equal(t, fmt.Sprint(asked), "[key]", "asked")
-	_, err = record.ReadServer(t.Context(), s, "none", opts)
-	assert.Is(t, err, &record.Error{Code: record.CodeNotFound})
+	assert.Is(t, assert.Err(record.ReadServer(t.Context(), s, "none", opts)), &record.Error{Code: record.CodeNotFound})
 }
 
 // roleVar makes the test program play a part in a process of its own, see play.
@@ -194,9 +191,7 @@ func process(t *testing.T, part string) (wait func()) {
 	out := &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = out, out
 	assert.OK(t, cmd.Start())
-	return func() {
-		assert.Equal(t, cmd.Wait(), nil, "%s", part)
-	}
+	return func() { assert.Equal(t, cmd.Wait(), nil, "%s", part) }
 }
 
 func encoded(t *testing.T, r *record.Record) []byte {
@@ -231,21 +226,18 @@ func TestFileStoreKeepsItsPast(t *testing.T) {
 	assert.True(t, got == 0o600 || os.PathSeparator != '/', "the mode %o of the file with the deleted records is 600", got)
 	if os.PathSeparator == '/' { // what others may have written brings no server back
 		assert.OK(t, os.Chmod(path, 0o666))
-		_, err := record.Restore(t.Context(), again(), files)
-		assert.Contains(t, fmt.Sprint(err), "others may use it")
+		assert.Contains(t, fmt.Sprint(assert.Err(record.Restore(t.Context(), again(), files))), "others may use it")
 		assert.OK(t, os.Chmod(path, 0o600))
 	}
 	restored := assert.Value(record.Restore(t.Context(), again(), files))(t)
 	assert.Equal(t, [...]string{restored.ID, restored.Record.Env["KEY"].Reveal()}, [...]string{files, longSecret})
-	_, err = record.Restore(t.Context(), again(), files)
-	assert.Is(t, err, &record.Error{Code: record.CodeNotFound})
+	assert.Is(t, assert.Err(record.Restore(t.Context(), again(), files)), &record.Error{Code: record.CodeNotFound})
 
 	// Damaged, it changes nothing about the servers.
 	for _, damaged := range []string{"", "{", "{}", `{"version": 2, "known": {}}`} {
 		assert.OK(t, os.WriteFile(path, []byte(damaged), 0o600))
 		assert.Equal(t, find("web").ID, web, "%s: the ID where the past is damaged", damaged)
-		_, err := record.Remove(t.Context(), again(), "web")
-		assert.Fails(t, err, "%s", damaged)
+		assert.Fails(t, assert.Err(record.Remove(t.Context(), again(), "web")), "%s", damaged)
 	}
 }
 

@@ -62,16 +62,13 @@ func TestEditGolden(t *testing.T) {
 	for _, file := range files {
 		base := strings.TrimSuffix(file, ".steps")
 		t.Run(filepath.Base(base), func(t *testing.T) {
-			steps := assert.Value(os.ReadFile(file))(t)
-			lines := strings.Split(strings.TrimSpace(string(steps)), "\n")
+			lines := strings.Split(strings.TrimSpace(string(assert.Value(os.ReadFile(file))(t))), "\n")
 			name, format, _ := strings.Cut(lines[0], " ")
 			var data []byte
 			if name != "-" {
 				data = assert.Value(os.ReadFile(filepath.Join("..", "testdata", filepath.FromSlash(name))))(t)
 			}
-			path := filepath.Join(t.TempDir(), filepath.Base(name))
-			d := assert.Value(newDraft(path, data, &config.Options{Format: format}))(t)
-			f := &File{d}
+			f := &File{assert.Value(newDraft(filepath.Join(t.TempDir(), filepath.Base(name)), data, &config.Options{Format: format}))(t)}
 			for _, line := range lines[1:] {
 				if want, line, ok := cutPrefixSpace(line, "error:"); ok {
 					before := string(f.Bytes())
@@ -87,8 +84,7 @@ func TestEditGolden(t *testing.T) {
 			if *updateEdits {
 				assert.OK(t, os.WriteFile(want, f.Bytes(), 0o644))
 			}
-			golden := assert.Value(os.ReadFile(want))(t)
-			assert.Equal(t, string(golden), string(f.Bytes()))
+			assert.Equal(t, string(assert.Value(os.ReadFile(want))(t)), string(f.Bytes()))
 		})
 	}
 }

@@ -42,8 +42,7 @@ func planned(t *testing.T, target, format, text string, opts ImportOptions) (*Im
 		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	opts.To = &config.Options{Format: format}
-	plan := assert.Value(PlanImport(source, path, &opts))(t)
-	return plan, path
+	return assert.Value(PlanImport(source, path, &opts))(t), path
 }
 
 // summary writes a plan without the folders of this machine.
@@ -88,8 +87,7 @@ func TestImportGolden(t *testing.T) {
 			if *updateEdits {
 				assert.OK(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
-			want := assert.Value(os.ReadFile(golden))(t)
-			assert.Equal(t, got, string(want))
+			assert.Equal(t, got, string(assert.Value(os.ReadFile(golden))(t)))
 			now, _ := os.ReadFile(path) // none if there was none
 			assert.Equal(t, string(now), c.text, "the file after planning")
 			assert.OK(t, plan.Apply(t.Context()))

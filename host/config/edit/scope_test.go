@@ -31,8 +31,7 @@ func TestFileStoreKeepsItsScope(t *testing.T) {
 		store := OpenFileStore(path, &config.Options{Scope: test.store})
 		c := assert.Value(record.Read(t.Context(), store, &config.Options{Scope: test.reader}))(t)
 		assert.Equal(t, c.Servers[0].Source.Scope, test.want, "store %q, reader %q: got scope", test.store, test.reader)
-		all := assert.Value(store.Records(t.Context()))(t)
-		assert.True(t, all[0].Record.Trust, "store %q: all[0].Record.Trust", test.store)
+		assert.True(t, assert.Value(store.Records(t.Context()))(t)[0].Record.Trust, "store %q: all[0].Record.Trust", test.store)
 	}
 }
 
@@ -81,8 +80,7 @@ func TestLocalScopeThatCannotBe(t *testing.T) {
 		var wrong *config.Error
 		var edit *editError
 		assert.True(t, errors.As(err, &wrong) || errors.As(err, &edit), "%s: the error %v", name, err)
-		_, err = os.Stat(path)
-		assert.Fails(t, err, "%s", name)
+		assert.Fails(t, assert.Err(os.Stat(path)), "%s", name)
 	}
 }
 

@@ -173,8 +173,7 @@ func ended(p *twoStores) context.Context {
 
 func checkEmpty(p *twoStores) {
 	p.expect()
-	_, err := record.Find(p.Context(), p.first, "a")
-	p.expectCode("FindRecord of none", err, record.CodeNotFound)
+	p.expectCode("FindRecord of none", assert.Err(record.Find(p.Context(), p.first, "a")), record.CodeNotFound)
 }
 
 func checkFields(p *twoStores) {
@@ -183,15 +182,13 @@ func checkFields(p *twoStores) {
 	p.expect(all...)
 	for _, r := range all { // saved again as they were read
 		got := p.get(p.first, r.Name)
-		_, err := p.first.Save(p.Context(), r.Name, got.Record, got.Revision)
-		assert.OK(p, err, "Save of what was read")
+		assert.OK(p, assert.Err(p.first.Save(p.Context(), r.Name, got.Record, got.Revision)), "Save of what was read")
 	}
 	p.expect(all...)
 	for _, r := range all { // and with everything cleared that can be
 		got := p.get(p.first, r.Name)
 		bare := local(r.Name, "")
-		_, err := p.first.Save(p.Context(), r.Name, bare, got.Revision)
-		assert.OK(p, err, "Save of a bare record")
+		assert.OK(p, assert.Err(p.first.Save(p.Context(), r.Name, bare, got.Revision)), "Save of a bare record")
 	}
 	p.expect(local(all[0].Name, ""), local(all[1].Name, ""))
 }
@@ -219,8 +216,7 @@ func checkRevisions(p *twoStores) {
 	assert.Equal(p, p.get(p.first, "a").Revision, second)
 	_, err = p.first.Save(p.Context(), "a", local("a", "3"), first.Revision)
 	p.expectCode("Save over another revision", err, record.CodeConflict)
-	_, err = p.first.Save(p.Context(), "a", local("a", "3"), "")
-	p.expectCode("Save without revision", err, record.CodeConflict)
+	p.expectCode("Save without revision", assert.Err(p.first.Save(p.Context(), "a", local("a", "3"), "")), record.CodeConflict)
 	_, err = p.first.Save(p.Context(), "gone", local("gone", "3"), second)
 	p.expectCode("Save of what is not there", err, record.CodeNotFound)
 	p.expect(local("a", "2"))
@@ -280,10 +276,8 @@ func checkEnded(p *twoStores) {
 	p.add(local("a", "1"))
 	rev := p.get(p.first, "a").Revision
 	ctx := ended(p)
-	_, err := p.first.Records(ctx)
-	assert.Is(p, err, context.Canceled, "Records")
-	_, err = p.first.Save(ctx, "a", local("a", "2"), rev)
-	assert.Is(p, err, context.Canceled, "Save")
+	assert.Is(p, assert.Err(p.first.Records(ctx)), context.Canceled, "Records")
+	assert.Is(p, assert.Err(p.first.Save(ctx, "a", local("a", "2"), rev)), context.Canceled, "Save")
 	assert.Is(p, p.first.Delete(ctx, "a", rev), context.Canceled, "Delete")
 	p.expect(local("a", "1"))
 }
@@ -338,13 +332,11 @@ func checkCreators(p *twoStores) {
 			} else if !errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
 				p.Errorf("Save: %v", err)
 			}
-			_, err = store.Save(p.Context(), "", local(fmt.Sprint("own", w), ""), "")
-			assert.Equal(p, err, nil, "Save")
+			assert.Equal(p, assert.Err(store.Save(p.Context(), "", local(fmt.Sprint("own", w), ""), "")), nil, "Save")
 		})
 	}
 	wg.Wait()
-	all := assert.Value(p.first.Records(p.Context()))(p)
-	assert.Equal(p, len(all), 7)
+	assert.Equal(p, len(assert.Value(p.first.Records(p.Context()))(p)), 7)
 	assert.Equal(p, made.Load(), 1)
 }
 

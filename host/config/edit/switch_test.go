@@ -173,8 +173,7 @@ func TestToolList(t *testing.T) {
 // TestNamelessIsNotAdded: what changes an entry without a name adds none.
 func TestNamelessIsNotAdded(t *testing.T) {
 	const text = `{"mcpServers": [{"command": "x"}]}`
-	d := assert.Value(newDraft("f.json", []byte(text), nil))(t)
-	f := &File{d}
+	f := &File{assert.Value(newDraft("f.json", []byte(text), nil))(t)}
 	for what, err := range map[string]error{
 		"Set": f.Set("", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "d"}}), "Remove": f.Remove(""),
 	} {

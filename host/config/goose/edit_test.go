@@ -86,8 +86,7 @@ func TestSet(t *testing.T) {
 		{"list of servers", "extensions:\n- name: a\n  cmd: x\n", "extensions/-", `{"name":"b"}`, "extensions:\n- name: a\n  cmd: x\n- name: b\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := assert.Value(edits().Set([]byte(c.have), []byte(c.value), split(c.path)...))(t)
-			assert.Equal(t, string(got), c.want)
+			assert.Equal(t, string(assert.Value(edits().Set([]byte(c.have), []byte(c.value), split(c.path)...))(t)), c.want)
 		})
 	}
 }
@@ -105,8 +104,7 @@ func TestRemove(t *testing.T) {
 		{"the only one", "extensions:\n  a:\n    cmd: x\nb: 1\n", "extensions/a", "extensions: {}\nb: 1\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := assert.Value(edits().Remove([]byte(c.have), split(c.path)...))(t)
-			assert.Equal(t, string(got), c.want)
+			assert.Equal(t, string(assert.Value(edits().Remove([]byte(c.have), split(c.path)...))(t)), c.want)
 		})
 	}
 }

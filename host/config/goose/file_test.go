@@ -168,8 +168,7 @@ func TestBombs(t *testing.T) {
 // TestPlaces: places count characters in lines that are not ASCII.
 func TestPlaces(t *testing.T) {
 	const in = "\ufeff# é\r\nextensions: {\"s é\": {cmd: 5}}\r\n"
-	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []*config.Format{Format()}}))(t)
-	s := c.Servers[0]
+	s := assert.Value(config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []*config.Format{Format()}}))(t).Servers[0]
 	assert.Equal(t, s.Source.Line, 2)
 	assert.Contains(t, fmt.Sprint(s.Err), `f.yaml:2:27: extensions."s é".cmd: must be a string`)
 }

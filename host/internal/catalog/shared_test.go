@@ -25,8 +25,7 @@ func entry(name string) *config.Server { return &config.Server{Name: name, Comma
 
 // list returns a list of one tool.
 func list(description string) []*mcp.Tool {
-	raw := fmt.Sprintf(`{"name":"t","description":%q,"inputSchema":{"type":"object"}}`, description)
-	return []*mcp.Tool{{Name: "t", Raw: []byte(raw)}}
+	return []*mcp.Tool{{Name: "t", Raw: []byte(fmt.Sprintf(`{"name":"t","description":%q,"inputSchema":{"type":"object"}}`, description))}}
 }
 
 // open returns a cache in a store, which is closed with the test.

@@ -173,12 +173,10 @@ func TestRecordedApprovals(t *testing.T) {
 		t.Helper()
 		_, err := reg.Call(ctx, "s__fine", nil)
 
-		asks := assert.As[*registry.ApprovalRequiredError](t, err)
-		return asks.Request.ID
+		return assert.As[*registry.ApprovalRequiredError](t, err).Request.ID
 	}
 	nobodys := ask(t.Context())
-	_, err := reg.Approve(session.WithUser(t.Context(), "bob"), nobodys, nil)
-	assert.Fails(t, err, "bob resumed the call of another user")
+	assert.Fails(t, assert.Err(reg.Approve(session.WithUser(t.Context(), "bob"), nobodys, nil)), "bob resumed the call of another user")
 	assert.Value(reg.Approve(t.Context(), nobodys, nil))(t)
 	anns := ask(session.WithUser(t.Context(), "ann"))
 	assert.OK(t, reg.Deny(session.WithUser(t.Context(), "ann"), anns, "no"))
@@ -217,8 +215,7 @@ func TestRecordedCallID(t *testing.T) {
 	} {
 		_, err := reg.Call(registry.WithCallID(turn, "call_1"), "s__fine", nil)
 
-		asks := assert.As[*registry.ApprovalRequiredError](t, err)
-		assert.OK(t, answer(asks.Request.ID))
+		assert.OK(t, answer(assert.As[*registry.ApprovalRequiredError](t, err).Request.ID))
 	}
 	events := take()
 	assert.Equal(t, len(events), 5)

@@ -92,8 +92,7 @@ func TestStaleForm(t *testing.T) {
 	p.awaitText("What is written here is kept")
 	p.button("form", "Address", "Save")
 	p.awaitText("weather was changed.")
-	is := assert.Value(s.manager.Server(t.Context(), "weather"))(t)
-	assert.Equal(t, is.Record.Description, "mine", "description")
+	assert.Equal(t, assert.Value(s.manager.Server(t.Context(), "weather"))(t).Record.Description, "mine", "description")
 }
 
 // TestFieldsOfAnEntry fills in what an entry has besides, and takes a command line apart.

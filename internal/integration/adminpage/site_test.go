@@ -176,8 +176,7 @@ func openBusy(t *testing.T) *site {
 		ready(name)
 	}
 	l := assert.Value(s.host.Login(ctx, session.Key{User: "ada", Server: "calendar"}))(t)
-	callback := assert.Value(as.ApproveAs(ctx, "ada", l.URL))(t)
-	assert.Value(s.host.Complete(ctx, callback, nil))(t)
+	assert.Value(s.host.Complete(ctx, assert.Value(as.ApproveAs(ctx, "ada", l.URL))(t), nil))(t)
 	for range 5 {
 		assert.Value(s.host.Registry().Call(ctx, "weather__forecast", json.RawMessage(`{"place":"Paris"}`)))(t)
 	}

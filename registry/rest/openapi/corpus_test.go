@@ -28,8 +28,7 @@ func TestCorpus(t *testing.T) {
 		{"ollama-3.1.yaml", 12, 12, 49, 0, 0, 0, 9_653, "http://localhost:11434", " "},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			text := assert.Value(os.ReadFile(filepath.Join("testdata", c.file)))(t)
-			api, problems := parse(t, string(text), nil)
+			api, problems := parse(t, string(assert.Value(os.ReadFile(filepath.Join("testdata", c.file)))(t)), nil)
 			lost := map[string]int{}
 			for _, p := range problems {
 				lost[p.Lost]++
@@ -48,8 +47,7 @@ func TestCorpus(t *testing.T) {
 			}
 			got := fmt.Sprint(len(api.Endpoints), params, lost["operation"], lost["parameter"], lost[""],
 				lost["keyword"], size, api.BaseURL, string(api.Auth.Type)+" "+api.Auth.Value)
-			want := fmt.Sprint(c.endpoints, params, c.operationsLost, c.paramsLost, c.notices, 0, c.size, c.baseURL, c.auth)
-			assert.Equal(t, got, want)
+			assert.Equal(t, got, fmt.Sprint(c.endpoints, params, c.operationsLost, c.paramsLost, c.notices, 0, c.size, c.baseURL, c.auth))
 			assert.Equal(t, params, c.params)
 			assert.Equal(t, len(api.Endpoints)+lost["operation"], c.operations)
 			if api.BaseURL == "" {

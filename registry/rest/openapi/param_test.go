@@ -50,8 +50,7 @@ func TestParameters(t *testing.T) {
 			{"name":"$top","argument":"top","in":"query","schema":{}}]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := one(t, head+"paths:\n  /a:\n    get:\n      operationId: a\n      parameters:"+c.params)
-			same(t, "params", e.Params, c.want)
+			same(t, "params", one(t, head+"paths:\n  /a:\n    get:\n      operationId: a\n      parameters:"+c.params).Params, c.want)
 		})
 	}
 }

@@ -135,9 +135,9 @@ func TestExitsDiffer(t *testing.T) {
 
 func TestSpinner(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		width int
-		wait time.Duration
+		name       string
+		width      int
+		wait       time.Duration
 		json, want bool
 	}{
 		{"slow", 40, 2 * time.Second, false, true},

@@ -62,8 +62,7 @@ func TestOpenLocked(t *testing.T) {
 	exec(t, env, "BEGIN EXCLUSIVE")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // which is what the user waits
 	defer cancel()
-	_, err := database.Open(ctx, env, database.Default, "")
-	checkUnusable(t, err, "what has locked it")
+	checkUnusable(t, assert.Err(database.Open(ctx, env, database.Default, "")), "what has locked it")
 }
 
 // What begins like the URL of a database is told from one with a password in it nowhere.
@@ -86,12 +85,10 @@ func TestOpenShowsNoPassword(t *testing.T) {
 func TestOpenWithoutStateFolder(t *testing.T) {
 	env := newEnv(t)
 	env.StateDir = ""
-	_, err := database.Open(t.Context(), env, database.Default, "")
-	assert.Contains(t, fmt.Sprint(err), "sqlite:PATH")
+	assert.Contains(t, fmt.Sprint(assert.Err(database.Open(t.Context(), env, database.Default, ""))), "sqlite:PATH")
 	d := assert.Value(database.Open(t.Context(), env, "sqlite:own.db", ""))(t)
 	defer d.Close()
-	_, err = d.Servers(t.Context())
-	assert.Contains(t, fmt.Sprint(err), "--database-key-file", "without a key")
+	assert.Contains(t, fmt.Sprint(assert.Err(d.Servers(t.Context()))), "--database-key-file", "without a key")
 }
 
 // The sealing key is in the keyring of the system if the environment says so, and in no file then.
@@ -103,8 +100,7 @@ func TestKeyring(t *testing.T) {
 	d := assert.Value(database.Open(t.Context(), env, database.Default, ""))(t)
 	defer d.Close()
 	assert.Value(d.Servers(t.Context()))(t)
-	made := assert.Value(keyring.Get("mcpbelt", "session keys"))(t)
-	assert.True(t, len(made) > 40, "a key in the keyring")
+	assert.True(t, len(assert.Value(keyring.Get("mcpbelt", "session keys"))(t)) > 40, "a key in the keyring")
 	_, err := os.Stat(filepath.Join(env.StateDir, "sessions", "key"))
 	assert.True(t, os.IsNotExist(err), "no key in the state folder, got %v", err)
 }

@@ -86,8 +86,7 @@ func generated(t *testing.T, c checker, server string, tools []registry.Tool) st
 	if dir := os.Getenv("GENERATED"); dir != "" {
 		assert.OK(t, errors.Join(os.MkdirAll(filepath.Join(dir, server), 0o755), os.WriteFile(filepath.Join(dir, server, "x.go"), code, 0o644)))
 	}
-	_, err = c.check(server, string(code))
-	assert.OK(t, err, "%s", server)
+	assert.OK(t, assert.Err(c.check(server, string(code))), "%s", server)
 	return string(code)
 }
 
@@ -99,8 +98,7 @@ func TestGenerateCorpora(t *testing.T) {
 		for _, one := range s.Tools {
 			tools = append(tools, tool(one.Name, one.Description, string(one.InputSchema), string(one.OutputSchema)))
 		}
-		code := generated(t, c, s.Name, tools)
-		assert.Equal(t, strings.Count(code, "\nfunc (c *Client) "), len(tools)+1, "%s: methods", s.Name)
+		assert.Equal(t, strings.Count(generated(t, c, s.Name, tools), "\nfunc (c *Client) "), len(tools)+1, "%s: methods", s.Name)
 	}
 	paths := assert.Value(filepath.Glob("../../../../registry/testdata/*/*.json"))(t)
 	assert.True(t, len(paths) >= 20, "there are corpora")

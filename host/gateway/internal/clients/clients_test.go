@@ -13,8 +13,7 @@ import (
 
 func read(t *testing.T) clients.Rows {
 	t.Helper()
-	rows := assert.Value(clients.Read())(t)
-	return rows
+	return assert.Value(clients.Read())(t)
 }
 
 // Each row is found by its name, comes from facts, and says what a gateway knows.

@@ -40,17 +40,15 @@ func TestPage(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(got), fmt.Sprintf("%s", items))
 	assert.Equal(t, pages, 3, "pages")
 	for _, cursor := range []string{"x", "!", first + "A"} {
-		_, err := listing.Page("tools", items, 7, cursor, 40)
-		assert.Fails(t, err, "the cursor %q", cursor)
+		assert.Fails(t, assert.Err(listing.Page("tools", items, 7, cursor, 40)), "the cursor %q", cursor)
 	}
-	_, err := listing.Page("tools", items, 8, first, 40)
-	assert.Contains(t, fmt.Sprint(err), "has changed", "the cursor of another list")
+	assert.Contains(t, fmt.Sprint(assert.Err(listing.Page("tools", items, 8, first, 40))), "has changed", "the cursor of another list")
 }
 
 func TestName(t *testing.T) {
 	long := strings.Repeat("a", 70)
 	for _, c := range []struct {
-		name string
+		name       string
 		room, want int
 	}{{"short", 53, 5}, {long, 53, 53}, {long, 64, 64}, {long, 1, 24}, {strings.Repeat("a", 53), 53, 53}} {
 		assert.Equal(t, len(listing.Name(c.name, c.room)), c.want, "%d bytes in a room of %d", len(c.name), c.room)

@@ -83,8 +83,7 @@ func definition(t testing.TB, b *metatools.Belt, name string) *registry.Definiti
 func retrieve(t testing.TB, b *metatools.Belt, query string, limit int) (text string, names []string) {
 	t.Helper()
 	args := assert.Value(json.Marshal(map[string]any{"query": query, "limit": limit}))(t)
-	res := assert.Value(b.Retrieve(t.Context(), args))(t)
-	text = result.Text(res)
+	text = result.Text(assert.Value(b.Retrieve(t.Context(), args))(t))
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, "- "); ok {
 			names = append(names, rest[:strings.IndexAny(rest, "( ")])
@@ -186,8 +185,7 @@ func TestReadCall(t *testing.T) {
 		``, `null`, `{}`, `{"tool":""}`, `{"tool":1}`, `{"tool":"a","arguments":[1]}`, `{"tool":"a","arguments":"[1]"}`, `{"tool":"a","arguments":"{"}`,
 		`{"tool":"a","tool":"b"}`, `{"tool":"a","more":1}`, `{"tool":"a","server":{}}`, `{"tool":"a","arguments":"{\"x\":1,\"x\":2}"}`,
 	} {
-		_, err := metatools.ReadCall(json.RawMessage(args))
-		assert.Fails(t, err, "%s", args)
+		assert.Fails(t, assert.Err(metatools.ReadCall(json.RawMessage(args))), "%s", args)
 	}
 }
 

@@ -233,7 +233,7 @@ func (c client) Ask(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, erro
 // servers.
 func TestLoginOf(t *testing.T) {
 	for _, test := range []struct {
-		login, user string
+		login, user         string
 		manage, users, want bool
 	}{
 		{"ada", "ada", false, true, true},
