@@ -226,9 +226,7 @@ func (f *farEnd) name(t *testing.T) string {
 			Name string `json:"name"`
 		} `json:"params"`
 	}
-	if err := json.Unmarshal(line, &frame); err != nil {
-		t.Fatalf("a torn frame: %.80q: %v", line, err)
-	}
+	assert.OK(t, json.Unmarshal(line, &frame), "a torn frame: %.80q", line)
 	if frame.Method == noteCancelled {
 		return f.name(t)
 	}

@@ -92,9 +92,7 @@ func TestAppend(t *testing.T) {
 			before := string(mustJSON(t, answer))
 			params.Messages = belt.Append(belt.Append(belt.Append(messages, answer), results...), userText("go on"))
 			assert.Equal(t, shape(t, params.Messages), "u:text//go; "+c.want)
-			if _, err := client.Messages.New(t.Context(), params); err != nil {
-				t.Error(err)
-			}
+			assert.Value(client.Messages.New(t.Context(), params))(t)
 			assert.Equal(t, string(mustJSON(t, answer)), before)
 
 			betas := []anthropic.BetaMessageParam{betaText("go")}
@@ -102,12 +100,8 @@ func TestAppend(t *testing.T) {
 			said := assert.Value(client.Beta.Messages.New(t.Context(), beta))(t)
 			told := assert.Value(turn.RunBeta(t.Context(), said))(t)
 			beta.Messages = belt.BetaAppend(belt.BetaAppend(belt.BetaAppend(betas, said.ToParam()), told...), betaText("go on"))
-			if a, b := canonical(t, mustJSON(t, params.Messages)), canonical(t, mustJSON(t, beta.Messages)); a != b {
-				t.Errorf("the beta has\n%s, not\n%s", b, a)
-			}
-			if _, err := client.Beta.Messages.New(t.Context(), beta); err != nil {
-				t.Error(err)
-			}
+			assert.Equal(t, canonical(t, mustJSON(t, params.Messages)), canonical(t, mustJSON(t, beta.Messages)), "the beta has")
+			assert.Value(client.Beta.Messages.New(t.Context(), beta))(t)
 		})
 	}
 }
@@ -183,9 +177,7 @@ func TestAppendAfterCancel(t *testing.T) {
 	model := newEndpoint(t, calls(searching, use("a", "slow", `{}`)), says("done"))
 	client := newClient(model.URL)
 	params := anthropic.MessageNewParams{Model: "scripted", MaxTokens: 100, Messages: []anthropic.MessageParam{userText("go")}}
-	if _, err := answer(ctx, &client, r, &params); err == nil {
-		t.Fatal("no error")
-	}
+	assert.Fails(t, assert.Err(answer(ctx, &client, r, &params)))
 	params.Messages = belt.Append(params.Messages, userText("go on"))
 	message, err := answer(t.Context(), &client, r, &params)
 	assert.False(t, err != nil || message.Content[0].Text != "done", "%+v, %v", message, err)

@@ -221,9 +221,7 @@ func TestConcurrency(t *testing.T) {
 		wg.Go(func() {
 			name := fmt.Sprintf("other_%d", i)
 			for range 20 {
-				if err := r.Add(tool(name)); err != nil {
-					t.Error(err)
-				}
+				assert.Is(t, r.Add(tool(name)), nil)
 				r.Remove(name)
 			}
 		})

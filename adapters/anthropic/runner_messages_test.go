@@ -81,9 +81,7 @@ func TestMessagesOfFailed(t *testing.T) {
 	assert.OK(t, r.Add(tool("new")))
 	assert.OK(t, tools.Prepare(t.Context(), runner))
 	before := tools.Messages(runner)
-	if _, err := runner.NextMessage(t.Context()); err == nil {
-		t.Fatal("the request did not fail")
-	}
+	assert.Fails(t, assert.Err(runner.NextMessage(t.Context())), "the request did not fail")
 	after := tools.Messages(runner)
 	if len(before) != 3 || len(after) != 3 {
 		t.Fatalf("%d messages before the request, %d behind it", len(before), len(after))

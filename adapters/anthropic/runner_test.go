@@ -124,9 +124,7 @@ func TestRunnerTriesAgain(t *testing.T) {
 	step(t, tools, runner)
 	for range 2 {
 		assert.OK(t, tools.Prepare(t.Context(), runner))
-		if _, err := runner.NextMessage(t.Context()); err == nil {
-			t.Fatal("the request did not fail")
-		}
+		assert.Fails(t, assert.Err(runner.NextMessage(t.Context())), "the request did not fail")
 	}
 	assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 	if message := step(t, tools, runner); message != nil {
@@ -352,9 +350,7 @@ func TestRunnerTriesAgainBesideOthers(t *testing.T) {
 			step(t, tools, runner)
 			for range 2 {
 				assert.OK(t, tools.Prepare(t.Context(), runner))
-				if _, err := runner.NextMessage(t.Context()); err == nil {
-					t.Fatal("the request did not fail")
-				}
+				assert.Fails(t, assert.Err(runner.NextMessage(t.Context())), "the request did not fail")
 			}
 			assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 			if got := model.requests()[3].Results; len(got) != len(uses) || len(it.calls()) != len(uses)-1 {

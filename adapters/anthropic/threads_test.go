@@ -181,9 +181,7 @@ func TestRunnerThread(t *testing.T) {
 			step(t, tools, runner)
 			step(t, tools, runner)
 			assert.OK(t, tools.Prepare(t.Context(), runner))
-			if _, err := runner.NextMessage(t.Context()); err == nil {
-				t.Fatal("the request did not fail")
-			}
+			assert.Fails(t, assert.Err(runner.NextMessage(t.Context())), "the request did not fail")
 			assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 			got := model.requests()
 			last := got[len(got)-1]
@@ -203,9 +201,7 @@ func TestRunnerAdded(t *testing.T) {
 	step(t, tools, runner)
 	runner.AppendMessages(betaText("hurry"))
 	assert.OK(t, tools.Prepare(t.Context(), runner))
-	if _, err := runner.NextMessage(t.Context()); err == nil {
-		t.Fatal("the request did not fail")
-	}
+	assert.Fails(t, assert.Err(runner.NextMessage(t.Context())), "the request did not fail")
 	assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 	last := model.requests()[2]
 	assert.Equal(t, len(last.Results), 1, "results")

@@ -156,18 +156,14 @@ func TestResumeAfterConversationWentOn(t *testing.T) {
 	model.Then(says("it may be"))
 	other := &graphAgent{belt: agent.belt, messages: kept}
 	other.graph = newGraph(t, other, newModelOf(t, "", model.URL))
-	if turn, err := other.Ask(t.Context(), "is it gone?"); err != nil || turn.Text != "it may be" {
-		t.Fatalf("%+v, %v, %q", turn, err, model.Refused())
-	}
+	assert.Equal(t, assert.Value(other.Ask(t.Context(), "is it gone?"))(t).Text, "it may be")
 	requests := model.Requests()
 	for i, r := range requests[len(requests)-1].Results {
 		assert.True(t, strings.Contains(r.Text, "may have run or not"), "in the meantime result %d is %+v", i, r)
 	}
 	assert.Value(reg.Approve(t.Context(), first.Waits[0].Approval, nil))(t)
 	model.Then(says("it is"))
-	if turn, err := agent.Resume(t.Context()); err != nil || turn.Text != "it is" {
-		t.Fatalf("%+v, %v, %q", turn, err, model.Refused())
-	}
+	assert.Equal(t, assert.Value(agent.Resume(t.Context()))(t).Text, "it is")
 	requests = model.Requests()
 	got := requests[len(requests)-1].Results
 	assert.False(t, len(got) != 2 || !strings.Contains(got[0].Text, "attached") || got[1].Text != "removed a", "the results are %+v", got)

@@ -142,9 +142,7 @@ func TestHistoryWithoutIDs(t *testing.T) {
 	}}
 	a := &adkAgent{belt: belt.New(newCautious(t, &l), nil), model: m, store: newStore()}
 	for _, want := range []string{"one", "two"} {
-		if turn, err := a.Ask(t.Context(), "go"); err != nil || turn.Text != want {
-			t.Fatalf("%+v, %v", turn, err)
-		}
+		assert.Equal(t, assert.Value(a.Ask(t.Context(), "go"))(t).Text, want)
 	}
 	if roles := len(a.messages); roles != 9 || a.messages[1].ToolCalls[0].ID != "" {
 		t.Fatalf("the events are %q", said(a.messages))

@@ -141,22 +141,10 @@ func TestNoTools(t *testing.T) {
 
 func TestUnknownProvider(t *testing.T) {
 	b := belt.New(registry.New(nil), &belt.Options{Provider: "somebody"})
-	if _, err := b.Tools(t.Context()); err == nil {
-		t.Error("Tools has made tools")
-	}
-	if _, err := b.ToolsNode(t.Context()); err == nil {
-		t.Error("ToolsNode has made tools")
-	}
-	if _, err := b.AgentTools(t.Context()); err == nil {
-		t.Error("AgentTools has made tools")
-	}
-	if _, err := b.Unknown(t.Context(), "x", "{}"); err == nil {
-		t.Error("Unknown has made a call")
-	}
-	if _, err := b.Model(&toldModel{}).Generate(t.Context(), nil); err == nil {
-		t.Error("the model was asked")
-	}
-	if _, err := b.Model(&toldModel{}).Stream(t.Context(), nil); err == nil {
-		t.Error("the model was asked")
-	}
+	assert.Fails(t, assert.Err(b.Tools(t.Context())), "Tools has made tools")
+	assert.Fails(t, assert.Err(b.ToolsNode(t.Context())), "ToolsNode has made tools")
+	assert.Fails(t, assert.Err(b.AgentTools(t.Context())), "AgentTools has made tools")
+	assert.Fails(t, assert.Err(b.Unknown(t.Context(), "x", "{}")), "Unknown has made a call")
+	assert.Fails(t, assert.Err(b.Model(&toldModel{}).Generate(t.Context(), nil)), "the model was asked")
+	assert.Fails(t, assert.Err(b.Model(&toldModel{}).Stream(t.Context(), nil)), "the model was asked")
 }

@@ -135,9 +135,7 @@ func TestEndedWhileApprovedCallRuns(t *testing.T) {
 	cancel()
 	assert.Is(t, <-ended, context.Canceled, "the run ends with")
 	close(release)
-	if err := <-over; err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, <-over)
 }
 
 // The content that a message of a tool has beside its parts stays.
@@ -161,9 +159,7 @@ func TestNameTaken(t *testing.T) {
 	model := newModel(t)
 	model.Then(says("done"))
 	with := assert.Value(b.Model(newModelOf(t, "", model.URL)).WithTools([]*schema.ToolInfo{info}))(t)
-	if _, err := with.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}); err != nil {
-		t.Fatal(err, model.Refused())
-	}
+	assert.Value(with.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}))(t)
 	assert.List(t, told(model.Requests()[0]), []string{"own"}, "the model is told of")
 	config := assert.Value(b.ToolsNode(t.Context()))(t)
 	node := assert.Value(compose.NewToolNode(t.Context(), &config))(t)

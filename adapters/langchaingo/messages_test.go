@@ -166,9 +166,7 @@ func TestDirect(t *testing.T) {
 	}}}))(t)
 	messages, err := turn.Run(t.Context(), &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}}})
 	assert.False(t, err != nil || messages[1].Parts[0].(llms.ToolCallResponse).Content != result.Withheld, "%v, %v", messages, err)
-	if text, err := turn.AgentTools()[0].Call(t.Context(), "b"); err != nil || text != result.Withheld {
-		t.Errorf("%q, %v", text, err)
-	}
+	assert.Equal(t, assert.Value(turn.AgentTools()[0].Call(t.Context(), "b"))(t), result.Withheld)
 	assert.True(t, fmt.Sprint(got) == `[{"city":"a"} {"city":"b"}]`, "the user gets %q", got)
 }
 
@@ -280,9 +278,7 @@ func TestOptionsOfDeferralAreIgnored(t *testing.T) {
 	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "", one}, raw{"two", "", two}), opts)
 	assert.False(t, err != nil || turn.Set().Searching() || len(turn.Params()) != 2, "%v, %v", turn, err)
 	assert.False(t, opts.Turn.Deferred == nil, "the caller's options have changed")
-	if _, err := belt.Tools(t.Context(), registry.New(nil), &belt.Options{Provider: "nobody"}); err == nil {
-		t.Error("a provider that nobody knows is taken")
-	}
+	assert.Fails(t, assert.Err(belt.Tools(t.Context(), registry.New(nil), &belt.Options{Provider: "nobody"})), "a provider that nobody knows is taken")
 }
 
 // One turn serves many at the same time, while the list changes.
@@ -308,9 +304,7 @@ func TestTurnIsSharedByMany(t *testing.T) {
 		wg.Go(func() {
 			name := fmt.Sprintf("more%d", i)
 			for range 20 {
-				if err := r.Add(raw{name, "", none}); err != nil {
-					t.Error(err)
-				}
+				assert.Is(t, r.Add(raw{name, "", none}), nil)
 				r.Remove(name)
 			}
 		})

@@ -219,9 +219,7 @@ func TestBrokenOff(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(io.ErrNoProgress)
-	if _, err := tools.Run(ctx, message); !errors.Is(err, io.ErrNoProgress) {
-		t.Error(err)
-	}
+	assert.Is(t, assert.Err(tools.Run(ctx, message)), io.ErrNoProgress)
 }
 
 // TestNoSearch has all tools in the request: the API does not search.

@@ -53,9 +53,7 @@ func response(t testing.TB, items ...string) *responses.Response {
 func decoded[T any](t testing.TB, text string) *T {
 	t.Helper()
 	var v T
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	assert.OK(t, json.Unmarshal([]byte(text), &v))
 	return &v
 }
 

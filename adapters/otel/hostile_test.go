@@ -30,9 +30,7 @@ func TestCodesOfServer(t *testing.T) {
 	}})
 	c := newClient(t, server, mcp.ClientOptions{Tracer: l})
 	for range 30 {
-		if _, err := c.CallTool(t.Context(), "x", nil, nil); err == nil {
-			t.Fatal("no error")
-		}
+		assert.Fails(t, assert.Err(c.CallTool(t.Context(), "x", nil, nil)))
 	}
 	_ = c.Close()
 	calls := 0
@@ -157,9 +155,7 @@ func TestServerThatIsAway(t *testing.T) {
 			client := mcp.NewClient("s", away, &mcp.ClientOptions{Tracer: l})
 			var unavailable *mcp.UnavailableError
 			assert.True(t, errors.As(client.Ping(t.Context()), &unavailable), "the error")
-			if err := client.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, client.Close())
 			found := l.of("server/discover")
 			if len(found) == 0 || value(found[0], "error.type") != "unavailable" {
 				t.Fatalf("the spans are %v: %v", l.names(), found)

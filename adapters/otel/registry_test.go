@@ -164,9 +164,7 @@ func TestCallsNotMade(t *testing.T) {
 			t.Errorf("resumed: %v", b.names())
 		}
 		b.spans.Reset()
-		if _, err := b.registry.Approve(ctx, waits.Request.ID, nil); err == nil {
-			t.Error("resumed twice")
-		}
+		assert.Fails(t, assert.Err(b.registry.Approve(ctx, waits.Request.ID, nil)), "resumed twice")
 		if span := b.one(t, "execute_tool", "internal"); value(span, "error.type") != "approval_void" {
 			t.Errorf("resumed twice: %s", says(span.Attributes))
 		}

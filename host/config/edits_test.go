@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -26,9 +27,7 @@ import (
 func editFaults(t testing.TB, filename string, data []byte, opts *config.Options, form int) (faults []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), filepath.Base(filename))
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, data, 0o600))
 	check := func(what string, do func(*edit.File) error) {
 		err := edit.Change(t.Context(), path, opts, func(f *edit.File) error {
 			if err := do(f); err != nil {

@@ -27,12 +27,8 @@ type changedFile struct {
 func (f *changedFile) put() {
 	f.Helper()
 	f.n++ // another size: in a bubble two writes can have the same time
-	if err := os.WriteFile(f.path+".new", make([]byte, f.n), 0o600); err != nil {
-		f.Fatal(err)
-	}
-	if err := os.Rename(f.path+".new", f.path); err != nil {
-		f.Fatal(err)
-	}
+	assert.OK(f, os.WriteFile(f.path+".new", make([]byte, f.n), 0o600))
+	assert.OK(f, os.Rename(f.path+".new", f.path))
 }
 
 // newChangedFiles returns files of which only the first is there.
@@ -81,9 +77,7 @@ func TestChanges(t *testing.T) {
 			files[1].put()
 			files[0].put()
 			time.Sleep(time.Minute)
-			if err := os.Remove(paths[1]); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, os.Remove(paths[1]))
 			time.Sleep(time.Minute)
 		})
 		assert.Equal(t, got, "a+b a a+b b", "told")

@@ -192,9 +192,7 @@ func strictJSON(t *testing.T, name string, into any) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(assert.Value(os.ReadFile(filepath.Join(root, filepath.FromSlash(name))))(t)))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	assert.OK(t, dec.Decode(into), "%s", name)
 }
 
 // TestObligations holds docs/obligations.json against the tests that there are,

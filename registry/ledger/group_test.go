@@ -50,9 +50,7 @@ func TestGroupIsWrittenOnce(t *testing.T) {
 		kept := 0
 		record := func(server string) {
 			work.Go(func() {
-				if err := l.Record(t.Context(), Server{Name: server}, surfacesIn(surfaceTool("a"))); err != nil {
-					t.Error(err)
-				}
+				assert.Is(t, l.Record(t.Context(), Server{Name: server}, surfacesIn(surfaceTool("a"))), nil)
 				mu.Lock()
 				defer mu.Unlock()
 				kept++

@@ -333,9 +333,7 @@ func TestWaitForAnApprovalBehindALogin(t *testing.T) {
 		turn := newTurn(t, r, &profile.TurnOptions{MaxParallel: 1}, try("first", 2), try("second", 2), nativeTool("danger", says("danger")))
 		waiting := runWaiting(t, turn, "first", "second", "danger")
 		time.AfterFunc(time.Minute, func() {
-			if _, err := r.Approve(context.Background(), waiting.Answers[2].Approval().ID, nil); err != nil {
-				t.Error(err)
-			}
+			assert.Value(r.Approve(context.Background(), waiting.Answers[2].Approval().ID, nil))(t)
 		})
 		time.AfterFunc(24*time.Hour, func() { close(loggedIn) })
 		assert.Equal(t, texts(assert.Value(turn.Wait(t.Context(), waiting))(t)), "first, second, danger", "the answers")

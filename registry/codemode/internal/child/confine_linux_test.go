@@ -66,9 +66,7 @@ func TestConfined(t *testing.T) {
 	if got, want := lines[0], "[rlimits seccomp]"; got != want {
 		t.Skipf("got the confinement %s of this system, want %s", got, want)
 	}
-	if got, want := len(lines), 13; got != want {
-		t.Errorf("got %d lines, want %d: %s", got, want, out)
-	}
+	assert.Equal(t, len(lines), 13)
 	for _, line := range lines[1 : len(lines)-1] {
 		assert.True(t, strings.HasSuffix(line, ": false"), "%q ends with %q", line, ": false")
 	}
