@@ -23,9 +23,7 @@ func TestGivenAuthority(t *testing.T) {
 	assert.Equal(t, a.Resource, as.url+"/mcp", "the resource")
 	p := begin(t, f, a, assert.Value(f.Register(t.Context(), a, redirectURI, nil, nil))(t))
 	assert.Contains(t, p.URL, as.url+"/login/authorize?", "page")
-	for _, want := range []string{"code_challenge_method=S256", "access_type=offline", "client_id=client"} {
-		assert.Contains(t, p.URL, want, "page")
-	}
+	assert.ContainsAll(t, p.URL, "code_challenge_method=S256", "access_type=offline", "client_id=client")
 	wrong := "?code=c&state=" + p.State.Reveal() + "&iss=https%3A%2F%2Fevil.example"
 	assert.As[*IssuerMismatchError](t, errOf(f.Complete(t.Context(), p, redirectURI+wrong)), "the answer of another issuer")
 	assert.As[*StateError](t, errOf(f.Complete(t.Context(), p, redirectURI+"?code=c&state=other")), "another state")

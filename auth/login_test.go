@@ -66,9 +66,7 @@ func (l *loginTest) complete(t testing.TB) (*auth.TokenSet, error) {
 func keepsSecretsOf(t testing.TB, as *authtest.Server, err error) {
 	t.Helper()
 	text := fmt.Sprintf("%v %+v %#v", err, err, err)
-	for _, secret := range as.Secrets() {
-		assert.Lacks(t, text, secret)
-	}
+	assert.LacksAll(t, text, as.Secrets()...)
 }
 
 // TestLogins logs in, renews twice and logs out, in each way that a client can be

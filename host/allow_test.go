@@ -17,7 +17,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -301,7 +300,7 @@ func TestApprovalBeforeAnswers(t *testing.T) {
 	pending := onlyPending(t, h)
 	assert.Equal(t, asked.Load(), 0, "questions")
 	assert.Equal(t, looked.Load(), 0, "secrets looked up")
-	hosttest.ContainsAll(t, pending.String(), "args[0]: ${input:word}", "env.K: ${keyring:k}", "env.A: ${env:HOME}")
+	assert.ContainsAll(t, pending.String(), "args[0]: ${input:word}", "env.K: ${keyring:k}", "env.A: ${env:HOME}")
 	assert.OK(t, h.AllowLaunch(t.Context(), "ann", pending.Fingerprint()))
 	wantStage(t, h, host.StageReady)
 	p.wantStarts(pending.Path + " said")
@@ -412,7 +411,7 @@ func TestCommittedLedgerIsSeenOnce(t *testing.T) {
 	user := assert.Value(host.Open(t.Context(), file, opts))(t)
 	p.opened(user, nil)
 	pending := onlyPending(t, user)
-	hosttest.ContainsAll(t, pending.String(), "1 by \"mallory\" until 2", ledger)
+	assert.ContainsAll(t, pending.String(), "1 by \"mallory\" until 2", ledger)
 	bare := *pending
 	bare.Accepted = ""
 	assert.Equal(t, bare.Fingerprint(), pending.Fingerprint(), "the fingerprint without what is accepted")

@@ -19,7 +19,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -159,7 +158,7 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 	assert.OK(t, w.host.Logout(session.WithUser(watchdog(t), "alice"), session.Key{Server: "one"}))
 
 	assert.As[*auth.LoginRequiredError](t, assert.Err(w.whoami("alice", "one")), "after the logout")
-	hosttest.ContainsAll(t, w.log(), "login alice one ok", "login bob two ok", "logout alice one ok")
+	assert.ContainsAll(t, w.log(), "login alice one ok", "login bob two ok", "logout alice one ok")
 	for _, who := range [][2]string{{"alice", "two"}, {"bob", "one"}, {"bob", "two"}} {
 		assert.Equal(t, assert.Value(w.whoami(who[0], who[1]))(t), "user "+who[0])
 	}
@@ -243,7 +242,7 @@ func TestRegisteredClient(t *testing.T) {
 	w.apply(entry())
 	login, err := w.host.Login(watchdog(t), session.Key{Server: "s"})
 	assert.OK(t, err)
-	hosttest.ContainsAll(t, login.URL, "client_id=by-hand", "scope=read+write", "redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fcallback")
+	assert.ContainsAll(t, login.URL, "client_id=by-hand", "scope=read+write", "redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fcallback")
 	w.logIn(as, "", "s")
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 	assert.Equal(t, assert.Value(w.whoami("", "s"))(t), "user read write")
@@ -413,7 +412,7 @@ func TestLoginWithGivenEndpoints(t *testing.T) {
   }
 }`, map[string]string{"GITHUB_OAUTH_CLIENT_ID": "by-hand", "GITHUB_OAUTH_CLIENT_SECRET": "hush-hush"})
 	login := assert.Value(w.host.Login(watchdog(t), session.Key{Server: "github"}))(t)
-	hosttest.ContainsAll(t, login.URL, "access_type=offline", "client_id=by-hand", "code_challenge_method=S256", "scope=repo+read%3Aorg")
+	assert.ContainsAll(t, login.URL, "access_type=offline", "client_id=by-hand", "code_challenge_method=S256", "scope=repo+read%3Aorg")
 	w.logIn(as, "", "github")
 	until(t, w.host, "github", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 	assert.Equal(t, assert.Value(w.whoami("", "github"))(t), "user repo read:org")

@@ -101,9 +101,7 @@ func TestElicitDeclared(t *testing.T) {
 				assert.Equal(t, strings.Contains(got, "accept"), can, "contains accept")
 			}
 			assert.Equal(t, strings.Contains(string(params), `"elicitation":{"form":{}}`), can, "contains \"elicitation\":{\"form\":{}}")
-			for _, other := range []string{"sampling", "roots"} {
-				assert.Lacks(t, string(params), other)
-			}
+			assert.LacksAll(t, string(params), "sampling", "roots")
 		})
 	}
 }

@@ -120,9 +120,7 @@ func TestLogLevelNonsense(t *testing.T) {
 	ready(t, c)
 	err := c.SetLogLevel(t.Context(), "WARN")
 	wantOutcome(t, err, mcp.NotSent)
-	for _, word := range []string{`"scripted"`, `"WARN"`, "warning", "logging/setLevel"} {
-		assert.Contains(t, err.Error(), word)
-	}
+	assert.ContainsAll(t, err.Error(), `"scripted"`, `"WARN"`, "warning", "logging/setLevel")
 	wantCount(t, server, "logging/setLevel", 0)
 }
 

@@ -141,9 +141,7 @@ func TestTracerSeesEverything(t *testing.T) {
 	assert.Equal(t, [...]any{asked.Incoming, asked.ID, asked.Result == nil}, [...]any{true, "", false})
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, param := range []string{`"tool"`, `"prompt"`, `"file:///r"`} {
-		assert.Contains(t, strings.Join(n.params, " "), param)
-	}
+	assert.ContainsAll(t, strings.Join(n.params, " "), `"tool"`, `"prompt"`, `"file:///r"`)
 	wantLen(t, n.sessions, 1, "sessions")
 	assert.OK(t, n.sessions[0].Err)
 	assert.Equal(t, n.sessions[0].Connection.ProtocolVersion, mcp.Revision20260728, "protocol version")

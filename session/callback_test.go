@@ -85,9 +85,7 @@ func TestCallbackHandler(t *testing.T) {
 	env.mustCall(m, ann)
 	checkPage(t, "once more", arrive(t, h, "GET", callback, "ann"), 400, "Not logged in", secrets...)
 	env.mustCall(m, ann)
-	for _, secret := range env.as.Secrets() {
-		assert.Lacks(t, log.String(), secret, "a secret was logged")
-	}
+	assert.LacksAll(t, log.String(), env.as.Secrets()...)
 	assert.Contains(t, log.String(), "login not completed", "log")
 }
 

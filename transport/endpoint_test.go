@@ -213,9 +213,8 @@ func TestChallengeIsShown(t *testing.T) {
 // wantVisible fails the test if a text has runes that cannot be seen.
 func wantVisible(t *testing.T, text string) {
 	t.Helper()
-	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) || r == 0x3164 }); i >= 0 {
-		t.Errorf("got %q with %q in it, want visible characters", text, text[i:min(len(text), i+3)])
-	}
+	i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) || r == 0x3164 })
+	assert.False(t, i >= 0, "got %q with %q in it, want visible characters", text, text[i:min(len(text), i+3)])
 }
 
 // What a server writes is made visible in the texts of errors.

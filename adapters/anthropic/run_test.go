@@ -105,9 +105,7 @@ func TestRunFallback(t *testing.T) {
 	if err != nil || len(results) != 1 || len(results[0].OfUser.Content) != 1 || results[0].OfUser.Content[0].OfToolResult.ToolUseID != "b" {
 		t.Errorf("%+v, %v", results, err)
 	}
-	if got := it.calls(); len(got) != 1 || got[0] != `{"n":2}` {
-		t.Errorf("got %q", got)
-	}
+	assert.List(t, it.calls(), []string{`{"n":2}`})
 }
 
 func TestRunExactArguments(t *testing.T) {
@@ -148,9 +146,8 @@ func TestResults(t *testing.T) {
 			data := string(mustJSON(t, turn.Results(answer(test.res))))
 			assert.Contains(t, data, test.want)
 			assert.False(t, strings.Contains(data, `"is_error":true`) && strings.Contains(data, `"image"`), "an image beside is_error: %s", data)
-			if beta := string(mustJSON(t, turn.BetaResults(answer(test.res)))); canonical(t, []byte(beta)) != canonical(t, []byte(data)) {
-				t.Errorf("the beta has %s", beta)
-			}
+			beta := string(mustJSON(t, turn.BetaResults(answer(test.res))))
+			assert.Equal(t, canonical(t, []byte(beta)), canonical(t, []byte(data)), "the beta")
 		})
 	}
 	assert.False(t, turn.Results() != nil || turn.BetaResults() != nil, "a message without results")

@@ -164,9 +164,7 @@ func TestRunnerMaxIterations(t *testing.T) {
 			t.Errorf("%+v", message)
 		}
 	}
-	if got := it.calls(); len(got) != 1 {
-		t.Errorf("%d calls", len(got))
-	}
+	assert.Equal(t, len(it.calls()), 1)
 }
 
 // TestRunnerOwnResult gives each call its own result, whichever the runner runs first.

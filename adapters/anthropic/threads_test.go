@@ -228,9 +228,8 @@ func TestRunnerSearches(t *testing.T) {
 		BetaMessageNewParams: anthropic.BetaMessageNewParams{Tools: turn.BetaParams()},
 	})
 	step(t, tools, runner)
-	if got := model.requests()[0].Raw; len(got) != 3 {
-		t.Errorf("got %s, want the search and two tools", mustJSON(t, got))
-	}
+	got := model.requests()[0].Raw
+	assert.Equal(t, len(got), 3, "got %s, want the search and two tools", mustJSON(t, got))
 }
 
 // TestMessagesApart returns messages that the runner does not share.

@@ -142,9 +142,7 @@ func TestEndedWhileApprovedCallRuns(t *testing.T) {
 func TestContentBesideParts(t *testing.T) {
 	m := schema.ToolMessage("first", "1")
 	m.UserInputMultiContent = []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "second"}}
-	if out := belt.New(registry.New(nil), nil).Messages([]*schema.Message{asking("1"), m}); out[1].Content != "first\nsecond" {
-		t.Errorf("the content is %q", out[1].Content)
-	}
+	assert.Equal(t, belt.New(registry.New(nil), nil).Messages([]*schema.Message{asking("1"), m})[1].Content, "first\nsecond", "the content")
 }
 
 // A name that a tool of the agent has is its own, whatever a server lists.

@@ -196,9 +196,8 @@ func TestReturnDirect(t *testing.T) {
 		assert.Lacks(t, r.mustEnd(t, t.Context(), call("show", `{}`))[0], "eyes", "the model")
 		assert.Equal(t, shown.Load(), 1, "the times that it was shown")
 		r = newRig(t, belt.New(direct(t), nil), newStore())
-		if got := r.mustEnd(t, t.Context(), call("show", `{}`)); got[0] != "for your eyes" {
-			t.Errorf("nobody got the result: %q", got)
-		}
+		got := r.mustEnd(t, t.Context(), call("show", `{}`))
+		assert.Equal(t, got[0], "for your eyes", "nobody got the result")
 	})
 }
 

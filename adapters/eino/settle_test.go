@@ -134,9 +134,7 @@ func TestRefusalAfterOutcomeWasDropped(t *testing.T) {
 		if decision != nil {
 			ctx = deciding(ctx, waits, decision)
 		}
-		if got := first.mustEnd(t, ctx, nil); !strings.Contains(got[0], "may have run or not") {
-			t.Errorf("%v: the call was made, and the model is told %q", decision, got[0])
-		}
+		assert.Contains(t, first.mustEnd(t, ctx, nil)[0], "may have run or not", "%v: the call was made, and the model is told", decision)
 	}
 }
 
@@ -226,9 +224,8 @@ func TestTwinsAfterRestart(t *testing.T) {
 		yes := belt.Decision{Approve: true}
 		got := restarted(t, &l, s).mustEnd(t, deciding(t.Context(), waits, yes, yes), nil)
 		assert.True(t, slices.Equal(got, []string{"removed a", "removed a"}), "the results are %q", got)
-		if asked := slices.Compact([]string{waits[0].Approval, waits[1].Approval}); len(l.calls()) != len(asked) {
-			t.Errorf("the calls are %q, and somebody was asked %d times", l.calls(), len(asked))
-		}
+		asked := slices.Compact([]string{waits[0].Approval, waits[1].Approval})
+		assert.Equal(t, len(l.calls()), len(asked), "the calls are %q, and somebody was asked", l.calls())
 	}
 }
 
@@ -314,9 +311,8 @@ func TestEndedBeforeOther(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		assert.Is(t, <-ended, context.Canceled, "the first run ends with")
-		if results := <-got; !slices.Equal(results, []string{"removed a"}) {
-			t.Errorf("the results are %q", results)
-		}
+		results := <-got
+		assert.List(t, results, []string{"removed a"}, "the results")
 	})
 }
 

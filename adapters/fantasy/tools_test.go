@@ -113,9 +113,8 @@ func TestImages(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			res := run(t, filled(t, nil, returning{&mcp.CallToolResult{IsError: test.failed, Content: []mcp.Content{picture, picture}}}), test.opts)
 			assert.Equal(t, res.Type, test.kind, "type")
-			if got := res.Data != nil; got != (test.kind == "image") {
-				t.Errorf("got data: %v, want %v", got, test.kind == "image")
-			}
+			got := res.Data != nil
+			assert.Equal(t, got, (test.kind == "image"), "got data")
 			assert.Equal(t, strings.Count(res.Content, "[image image/png"), 2)
 			assert.Equal(t, strings.Count(res.Content, ", attached]"), test.attached)
 			assert.Equal(t, res.IsError, test.failed, "IsError")
@@ -140,9 +139,7 @@ func TestWaiting(t *testing.T) {
 			assert.Equal(t, res.StopTurn, test.stop, "StopTurn")
 			assert.True(t, res.IsError, "got %q with IsError %v, want a failure", res.Content, res.IsError)
 			assert.True(t, strings.HasPrefix(res.Content, profile.Failure), "got %q with IsError %v, want a failure", res.Content, res.IsError)
-			if waits := r.Approvals(t.Context()); len(waits) != 1 {
-				t.Errorf("got %d calls that wait, want 1", len(waits))
-			}
+			assert.Equal(t, len(r.Approvals(t.Context())), 1)
 		})
 	}
 }

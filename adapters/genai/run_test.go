@@ -376,7 +376,6 @@ func TestChatStreamLosesSignatures(t *testing.T) {
 	for _, err := range chat.SendStream(t.Context(), results[0].Parts...) {
 		assert.Fails(t, err, "the model takes it")
 	}
-	if refused := model.Refused(); len(refused) != 1 {
-		t.Errorf("refused: %q", refused)
-	}
+	refused := model.Refused()
+	assert.Equal(t, len(refused), 1, "refused")
 }

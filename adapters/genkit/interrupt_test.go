@@ -80,9 +80,7 @@ func TestResponsesWait(t *testing.T) {
 	over := make(chan []*ai.Part)
 	go func() {
 		parts, err := turn.Responses(t.Context(), resp)
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, err, nil)
 		over <- parts
 	}()
 	assert.Value(w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil))(t)

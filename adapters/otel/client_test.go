@@ -305,9 +305,8 @@ func TestNoSecrets(t *testing.T) {
 				} else if strings.Contains(all, "mcp.session.id") {
 					t.Error("the session's id is told")
 				}
-				if i := strings.Index(all, shown); i >= 0 {
-					t.Errorf("told: %s", all[max(0, i-100):i+30])
-				}
+				i := strings.Index(all, shown)
+				assert.False(t, i >= 0, "told: %s", all[max(0, i-100):i+30])
 				assert.True(t, strings.Contains(all, "mcp.resource.uri=https://host/path/"), "no URI")
 			})
 		}
@@ -333,9 +332,8 @@ func TestNames(t *testing.T) {
 	assert.Value(c.CallTool(t.Context(), "a\nb\x1b[31m\xff"+long, nil, nil))(t)
 	_ = c.Close()
 	for _, name := range []string{"mcp.client.operation.duration", "mcp.server.operation.duration"} {
-		if got := l.series(t, name); len(got) > 8 {
-			t.Errorf("%s has %d series: %q", name, len(got), got)
-		}
+		got := l.series(t, name)
+		assert.False(t, len(got) > 8, "%s has %d series", name, len(got))
 	}
 	called := l.of("tools/call")
 	assert.False(t, len(called) == 0, "no span without a name")
@@ -358,9 +356,7 @@ func TestAllowList(t *testing.T) {
 	for _, s := range l.spans.GetSpans() {
 		assert.Equal(t, says(s.Attributes), "mcp.method.name="+strings.TrimSuffix(s.Name, " fails"), "%s says", s.Name)
 	}
-	if got := l.series(t, "mcp.client.session.duration"); len(got) != 1 || got[0] != "1 " {
-		t.Errorf("sessions %q", got)
-	}
+	assert.List(t, l.series(t, "mcp.client.session.duration"), []string{"1 "}, "sessions")
 	if s := l.one(t, "tools/call fails", "client"); s.Status.Code != codes.Error {
 		t.Errorf("status %v", s.Status)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -26,9 +27,8 @@ func TestDuration(t *testing.T) {
 			if points := l.histogram(t, "mcp.server.operation.duration"); len(points) != 1 || points[0].Sum != want {
 				t.Errorf("sent %v: %+v", sent, points)
 			}
-			if s := l.one(t, "ping", "server"); s.EndTime.Sub(s.StartTime) != 12*time.Second {
-				t.Errorf("the span lasts %v", s.EndTime.Sub(s.StartTime))
-			}
+			s := l.one(t, "ping", "server")
+			assert.Equal(t, s.EndTime.Sub(s.StartTime), 12*time.Second, "the span lasts")
 		})
 	}
 }

@@ -84,9 +84,8 @@ func TestOpaqueURI(t *testing.T) {
 	}
 	_ = c.Close()
 	all := l.everything(t)
-	if i := strings.Index(all, "sekret"); i >= 0 {
-		t.Errorf("told: %s", all[max(0, i-100):i+30])
-	}
+	i := strings.Index(all, "sekret")
+	assert.False(t, i >= 0, "told: %s", all[max(0, i-100):i+30])
 	assert.True(t, strings.Contains(all, "mcp.resource.uri=data:"), "the scheme is not told")
 	assert.True(t, strings.Contains(all, "mcp.resource.uri=urn:isbn:1"), "the name is not told")
 }
@@ -110,9 +109,7 @@ func TestNamesWithoutEnd(t *testing.T) {
 	c := newClient(t, &transport.Pipe{Serve: newServer(mcp.Revision20251125).Run}, mcp.ClientOptions{Tracer: l})
 	_, _ = c.ReadResource(t.Context(), "file:///"+strings.Repeat("x", 16*512), nil)
 	_ = c.Close()
-	if uri := value(l.one(t, "resources/read", "client"), "mcp.resource.uri"); uri != "" {
-		t.Errorf("the URI is %.20q of %d bytes", uri, len(uri))
-	}
+	assert.Equal(t, value(l.one(t, "resources/read", "client"), "mcp.resource.uri"), "", "the URI")
 }
 
 // The names of so many servers are told apart, and no more.

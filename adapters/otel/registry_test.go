@@ -101,9 +101,7 @@ func TestNativeTool(t *testing.T) {
 	b.spans.Reset()
 	_, _ = b.registry.Call(t.Context(), "add", json.RawMessage(`{"A":1,"B":2}`))
 	_, _ = b.registry.Call(t.Context(), "nothing", nil)
-	if names := b.names(); len(names) != 1 || names[0] != "internal inside" {
-		t.Errorf("after stop: %v", names)
-	}
+	assert.List(t, b.names(), []string{"internal inside"}, "after stop")
 }
 
 // Calls that are not made have a span each, of the time that was spent on them, and

@@ -126,16 +126,12 @@ func checkShared(t *testing.T, database string) {
 	for err != nil && t.Context().Err() == nil { // serve looks for new keys every two seconds
 		tools, err = narrow.Tools(t.Context())
 	}
-	if len(tools) == 0 {
-		t.Errorf("got no tools with a key of the database")
-	}
+	assert.False(t, len(tools) == 0, "got no tools with a key of the database")
 
 	// A session of one is served by the other, once that knows of it.
 	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 	id := post(t, a.URL, made.Secret, "", begin).Header.Get("Mcp-Session-Id")
-	if id == "" {
-		t.Error("got no session")
-	}
+	assert.False(t, id == "", "got no session")
 	for post(t, b.URL, made.Secret, id, `{"jsonrpc":"2.0","id":2,"method":"ping"}`).StatusCode != http.StatusOK && t.Context().Err() == nil {
 		continue // replicas look for each other every five seconds
 	}

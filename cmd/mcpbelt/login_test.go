@@ -52,9 +52,7 @@ func TestLoginWithBrowser(t *testing.T) {
 	d.run(t, cli.OK, "tools", "acme")
 	assert.True(t, regexp.MustCompile(`(?m)^acme +logged in +yes`).MatchString(d.run(t, cli.OK, "sessions")))
 	all := d.run(t, cli.OK, "sessions", "--json") + d.run(t, cli.OK, "sessions") + d.stderr.String()
-	for _, secret := range server.Secrets() {
-		assert.Lacks(t, all, secret)
-	}
+	assert.LacksAll(t, all, server.Secrets()...)
 	d.run(t, cli.OK, "logout", "acme")
 	d.run(t, cli.LoginNeeded, "tools", "acme")
 	d.run(t, cli.OK, "login", "acme", "--json")

@@ -299,7 +299,5 @@ func TestLoginWithoutStream(t *testing.T) {
 	q := s.connect(t, &client{caps: `{"elicitation":{"url":{}}}`}).query("tools/call", `"name":"vault__whoami"`)
 	q.header = acceptJSON
 	body := s.do(t, q).body
-	for _, part := range []string{`"mcpbelt/login"`, s.url + "/login/"} {
-		assert.Contains(t, body, part)
-	}
+	assert.ContainsAll(t, body, `"mcpbelt/login"`, s.url+"/login/")
 }

@@ -49,7 +49,7 @@ func TestManageInAFile(t *testing.T) {
 	assert.Is(t, hosttest.ErrorOf(m.Remove(watchdog(t), "other")), &record.Error{Code: record.CodeNotFound}, "second remove")
 
 	data := assert.Value(os.ReadFile(path))(t)
-	hosttest.ContainsAll(t, string(data), "/* by hand */", managedSecret, `"description": "new"`)
+	assert.ContainsAll(t, string(data), "/* by hand */", managedSecret, `"description": "new"`)
 	assert.Lacks(t, string(data), "****")
 	assert.Lacks(t, string(data), "My server")
 	after, _ := m.Host().Client(watchdog(t), session.Key{Server: "own"})
@@ -164,7 +164,7 @@ func TestManagedServersAreMasked(t *testing.T) {
 	assert.OK(t, m.Close())
 	all := assert.Value(m.Servers(t.Context()))(t)
 	data := assert.Value(json.Marshal(all))(t)
-	hosttest.ContainsAll(t, string(data), `"revision":"`, `"lastStatus":"error"`, `"lastError":"it is broken by ****"`, `"toolCount":0`, `"KEY":"****abcd"`)
+	assert.ContainsAll(t, string(data), `"revision":"`, `"lastStatus":"error"`, `"lastError":"it is broken by ****"`, `"toolCount":0`, `"KEY":"****abcd"`)
 	assert.Lacks(t, string(data), managedSecret)
 	// What was shown is taken back and changes nothing.
 	shown, _ := json.Marshal(all[0])

@@ -68,9 +68,7 @@ func TestRecordShowsNoSecret(t *testing.T) {
 		data := assert.Value(json.Marshal(r))(t)
 		byValue, _ := json.Marshal(map[string]any{"r": *r})
 		for _, text := range []string{string(data), string(byValue), r.String(), fmt.Sprintf("%v %+v %#v %q", r, *r, r, *r)} {
-			for _, secret := range []string{longSecret, "hunter2", "hunter3"} {
-				assert.Lacks(t, text, secret)
-			}
+			assert.LacksAll(t, text, longSecret, "hunter2", "hunter3")
 		}
 		assert.Contains(t, string(data), "****abcd")
 		assert.Contains(t, string(data), `"enabled":`)
@@ -86,9 +84,7 @@ func TestServerShowsNoSecret(t *testing.T) {
 	data := assert.Value(json.Marshal(c.Servers))(t)
 	assert.Lacks(t, string(data), longSecret)
 	assert.Lacks(t, string(data), "abcd")
-	for _, want := range []string{`"--token","${T}"`, `"K":"${T}"`, `?key=${T}`, `"A":"${T}"`, `"name":"a"`, `"source":"mcp.json:1"`, `"error":"mcp.json:2:`} {
-		assert.Contains(t, string(data), want)
-	}
+	assert.ContainsAll(t, string(data), `"--token","${T}"`, `"K":"${T}"`, `?key=${T}`, `"A":"${T}"`, `"name":"a"`, `"source":"mcp.json:1"`, `"error":"mcp.json:2:`)
 }
 
 // codes returns the codes and fields of an error's parts.

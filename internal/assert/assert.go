@@ -83,6 +83,22 @@ func Lacks(t testing.TB, text, part string, what ...any) {
 	}
 }
 
+// ContainsAll reports an error for each part that text does not contain.
+func ContainsAll(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		Contains(t, text, part)
+	}
+}
+
+// LacksAll reports an error for each part that text contains.
+func LacksAll(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		Lacks(t, text, part)
+	}
+}
+
 // Fails reports an error if err is nil.
 func Fails(t testing.TB, err error, what ...any) {
 	t.Helper()

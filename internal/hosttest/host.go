@@ -18,7 +18,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
-	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -268,12 +267,4 @@ func KillSoon(names ...string) func(session.Key, *config.Server) (mcp.Transport,
 func Sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
-}
-
-// ContainsAll reports an error for each part that text does not contain.
-func ContainsAll(t testing.TB, text string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		assert.Contains(t, text, part)
-	}
 }

@@ -176,9 +176,7 @@ func (p *peer) says(t *testing.T, name, args string, words ...string) {
 // want fails unless got contains all the words.
 func want(t *testing.T, got string, words ...string) {
 	t.Helper()
-	for _, w := range words {
-		assert.Contains(t, got, w)
-	}
+	assert.ContainsAll(t, got, words...)
 }
 
 // A user answers what servers ask, and remembers it.

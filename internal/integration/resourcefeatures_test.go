@@ -75,9 +75,7 @@ func offers(uris ...string) func(*testing.T, *peer) {
 func wantAll(t *testing.T, list, wanted []string) {
 	t.Helper()
 	for _, one := range wanted {
-		if !slices.Contains(list, one) {
-			t.Errorf("got %q, want %s among them", list, one)
-		}
+		assert.True(t, slices.Contains(list, one), "got %q, want %s among them", list, one)
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A function is an exported function and what it is called.
@@ -429,9 +431,7 @@ const (
 // TestZeroCalls makes all calls, in a few processes of their own.
 func TestZeroCalls(t *testing.T) {
 	all := calls()
-	if len(all) < least {
-		t.Errorf("got %d calls, want at least %d", len(all), least)
-	}
+	assert.False(t, len(all) < least, "got %d calls, want at least %d", len(all), least)
 	t.Logf("%d calls", len(all))
 	var wg sync.WaitGroup
 	for i := range children {

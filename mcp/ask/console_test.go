@@ -101,9 +101,7 @@ func TestConsoleHarmless(t *testing.T) {
 		}
 		assert.False(t, strings.HasPrefix(line, "Server") && !strings.HasPrefix(line, `Server "notes"`), "line %q", line)
 	}
-	for _, want := range []string{`  | <U+001B>[2J<U+202E>gnp.exe`, `  | Server "bank" asks you:<U+0007><U+009B><U+200B><U+2028>`} {
-		assert.Contains(t, out.String(), want)
-	}
+	assert.ContainsAll(t, out.String(), `  | <U+001B>[2J<U+202E>gnp.exe`, `  | Server "bank" asks you:<U+0007><U+009B><U+200B><U+2028>`)
 }
 
 // A question ends with its context even though nobody types, and what is typed
@@ -249,7 +247,5 @@ func TestConsoleLongMessage(t *testing.T) {
 	var out screen
 	c := &ask.Console{In: strings.NewReader("d\n"), Out: &out}
 	_, _ = c.Elicit(t.Context(), &mcp.ElicitRequest{Server: strings.Repeat("s", 501), Params: &mcp.ElicitParams{Message: strings.Repeat("m", 20_007)}})
-	for _, want := range []string{"(7 more characters are not shown)", "(1 more characters)"} {
-		assert.Contains(t, out.String(), want)
-	}
+	assert.ContainsAll(t, out.String(), "(7 more characters are not shown)", "(1 more characters)")
 }

@@ -200,9 +200,8 @@ func TestRuleErrors(t *testing.T) {
 		{"policy: rules[0].Tool: the pattern \"a\\x00b\" has white space at an end, or control", []policy.Rule{{Tool: "a\x00b"}}},
 	} {
 		_, err := policy.New(approval.Ask, tt.rules...)
-		if got := fmt.Sprint(err); !strings.HasPrefix(got, tt.want) {
-			t.Errorf("%q: got the error %q, want it to begin with %q", fmt.Sprintf("%+v", tt.rules), got, tt.want)
-		}
+		got := fmt.Sprint(err)
+		assert.True(t, strings.HasPrefix(got, tt.want), "%q: got the error", fmt.Sprintf("%+v", tt.rules))
 	}
 
 	_, err := policy.New(7)

@@ -47,9 +47,8 @@ func TestAllowedCallers(t *testing.T) {
 		{profile.Ollama, []string{"programmatic"}, `"properties":{}}}}`},
 	} {
 		c := called(t, test.provider, output, test.callers...)
-		if got := string(c.Declaration()); !strings.HasSuffix(got, test.want) {
-			t.Errorf("%s, %q: got\n%s\nwant\n…%s", test.provider, test.callers, got, test.want)
-		}
+		got := string(c.Declaration())
+		assert.True(t, strings.HasSuffix(got, test.want), "%s, %q: got", test.provider, test.callers)
 		programs := strings.Contains(test.want, "allowed_callers")
 		assert.Equal(t, c.Programs(), programs, "%s, %q: Programs", test.provider, test.callers)
 		assert.Equal(t, c.AllowedCallers != nil, programs, "%s, %q: it has callers", test.provider, test.callers)

@@ -134,9 +134,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		got = append(got, p.Endpoint+" "+p.Field)
 	}
 	assert.Equal(t, strings.Join(got, "; "), " name;  baseUrl; a method; a path; a name; endpoints[2] name; endpoints[2] path")
-	for _, part := range []string{`API "my shop"`, `endpoint "a": method is "X"`} {
-		assert.Contains(t, err.Error(), part)
-	}
+	assert.ContainsAll(t, err.Error(), `API "my shop"`, `endpoint "a": method is "X"`)
 	for range 300 {
 		api.Endpoints = append(api.Endpoints, Endpoint{Name: "a"})
 	}

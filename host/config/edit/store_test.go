@@ -394,9 +394,7 @@ func checkArchive(p *twoStores) {
 	p.add(local("renamed", "in its place"))
 	p.expectCode("Restore under the name of another", archive.Restore(p.Context(), renamed.ID), record.CodeNameTaken)
 	place := p.get(archive, "renamed")
-	if place.ID == renamed.ID {
-		p.Errorf("what has the name of a deleted record has its ID %q", place.ID)
-	}
+	assert.False(p, place.ID == renamed.ID, "what has the name of a deleted record has its ID %q", place.ID)
 	assert.OK(p, archive.Delete(p.Context(), "renamed", place.Revision))
 	assert.OK(p, archive.Restore(p.Context(), renamed.ID))
 	again := p.get(archive, "renamed")

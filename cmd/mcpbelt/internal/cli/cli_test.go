@@ -41,9 +41,8 @@ func TestTableFits(t *testing.T) {
 		NewOut(env).Table(table)
 		for line := range strings.Lines(stdout.String()) {
 			// Narrower than a label and a word nothing fits.
-			if got := displaywidth.String(strings.TrimSuffix(line, "\n")); got > max(width, 22) {
-				t.Errorf("width %d: got the line %q of %d columns", width, line, got)
-			}
+			got := displaywidth.String(strings.TrimSuffix(line, "\n"))
+			assert.False(t, got > max(width, 22), "width %d: got the line %q of", width, line)
 		}
 	}
 }
@@ -124,9 +123,7 @@ func TestExitsDiffer(t *testing.T) {
 	codes := map[string]Exit{}
 	last := Exit(-1)
 	for _, i := range Exits() {
-		if i.Exit <= last {
-			t.Errorf("got %d behind %d, want growing numbers", i.Exit, last)
-		}
+		assert.False(t, i.Exit <= last, "got %d behind %d, want growing numbers", i.Exit, last)
 		_, ok := codes[i.Code]
 		assert.False(t, ok, "the code %q is there twice", i.Code)
 		codes[i.Code], last = i.Exit, i.Exit

@@ -175,9 +175,8 @@ func TestGenerateTypes(t *testing.T) {
 				test.in = `{"type":"object"}`
 			}
 			code := generated(t, c, name, []registry.Tool{tool("t", "", test.in, test.out)})
-			if got := strings.Join(strings.Fields(code), " "); !strings.Contains(got, test.want) {
-				t.Errorf("got\n%s\nwant it to contain\n%s", code, test.want)
-			}
+			got := strings.Join(strings.Fields(code), " ")
+			assert.Contains(t, got, test.want, "got\n%s\nwant it to contain", code)
 		})
 	}
 }
@@ -192,9 +191,7 @@ func TestGenerateMethods(t *testing.T) {
 	for _, want := range []string{"Call", "Call2", "New", "Client", "Caller", "Decode", "ReadByte2", "MarshalJSON2", "Seek2", "Get", "GetInput", "Get2", "X日本", "Func", "GetUserByID", "GetUserByID2", "String", "Error"} {
 		assert.Contains(t, code, "\nfunc (c *Client) "+want+"(ctx context.Context, in ")
 	}
-	for _, line := range []string{"\n*/", "\n//go:", "\x1b", "\ufeff"} {
-		assert.Lacks(t, code, line)
-	}
+	assert.LacksAll(t, code, "\n*/", "\n//go:", "\x1b", "\ufeff")
 }
 
 // References that multiply are followed once each.

@@ -159,9 +159,7 @@ func TestSlowForm(t *testing.T) {
 func TestLoginByCode(t *testing.T) {
 	d := newDesk()
 	w := get(d, d.Add(loginOf("", "one")).Path(), here)
-	for _, want := range []string{"AB&lt;CD", `<a href="https://as.example/authorize?a=1&amp;b=2" rel="noreferrer">`, "as.example"} {
-		assert.Contains(t, w.Body.String(), want)
-	}
+	assert.ContainsAll(t, w.Body.String(), "AB&lt;CD", `<a href="https://as.example/authorize?a=1&amp;b=2" rel="noreferrer">`, "as.example")
 	assert.Equal(t, len(w.Result().Cookies()), 1, "the cookies")
 }
 
