@@ -18,9 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const framework = "github.com/anthropics/anthropic-sdk-go/v2"
 
-func newClient(url string) anthropic.Client {
-	return newThreadClient(url, &threads{})
-}
+func newClient(url string) anthropic.Client { return newThreadClient(url, &threads{}) }
 
 // A conversation is a loop as users of the SDK write it.
 type conversation struct {

@@ -174,8 +174,7 @@ func TestAppendAfterCancel(t *testing.T) {
 		return "", ctx.Err()
 	})
 	r := newRegistry(t, slow)
-	model := newEndpoint(t, calls(searching, use("a", "slow", `{}`)), says("done"))
-	client := newClient(model.URL)
+	client := newClient(newEndpoint(t, calls(searching, use("a", "slow", `{}`)), says("done")).URL)
 	params := anthropic.MessageNewParams{Model: "scripted", MaxTokens: 100, Messages: []anthropic.MessageParam{userText("go")}}
 	assert.Fails(t, assert.Err(answer(ctx, &client, r, &params)))
 	params.Messages = belt.Append(params.Messages, userText("go on"))

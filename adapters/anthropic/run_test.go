@@ -38,8 +38,7 @@ func betaMessage(t *testing.T, stop, content string) *anthropic.BetaMessage {
 
 func turnOf(t *testing.T, r *registry.Registry) *belt.Turn {
 	t.Helper()
-	turn := assert.Value(belt.Tools(t.Context(), r, nil))(t)
-	return turn
+	return assert.Value(belt.Tools(t.Context(), r, nil))(t)
 }
 
 func TestRunStopReasons(t *testing.T) {
@@ -92,8 +91,7 @@ func TestRunStopReasons(t *testing.T) {
 
 func mustJSON(t *testing.T, v any) []byte {
 	t.Helper()
-	data := assert.Value(json.Marshal(v))(t)
-	return data
+	return assert.Value(json.Marshal(v))(t)
 }
 
 // TestRunFallback leaves the calls of a model alone that another one took over from.
@@ -174,8 +172,7 @@ func TestBeta(t *testing.T) {
 		var waiting *profile.WaitingError
 		if errors.As(err, &waiting) {
 			assert.Value(r.Approve(t.Context(), waiting.Waiting()[0].Approval().ID, nil))(t)
-			answers := assert.Value(tools.Wait(t.Context(), waiting))(t)
-			results = tools.BetaResults(answers...)
+			results = tools.BetaResults(assert.Value(tools.Wait(t.Context(), waiting))(t)...)
 		} else if err != nil {
 			t.Fatal(err)
 		}
@@ -193,8 +190,7 @@ func TestRunEnded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("the user left")
 	cancel(reason)
-	turn := turnOf(t, newRegistry(t, tool("it")))
-	results, err := turn.Run(ctx, message(t, "tool_use", use("a", "it", `{}`)+","+use("b", "it", `{}`)))
+	results, err := turnOf(t, newRegistry(t, tool("it"))).Run(ctx, message(t, "tool_use", use("a", "it", `{}`)+","+use("b", "it", `{}`)))
 	assert.False(t, !errors.Is(err, reason) || len(results) != 1 || len(results[0].OfUser.Content) != 2, "%+v, %v", results, err)
 }
 

@@ -195,8 +195,7 @@ func TestMessagesOfPaused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRegistry(t, tool("it"))
-			model := newEndpoint(t, reply{stop: c.stop, content: strings.Join(c.content, ",")})
-			tools, runner := newRunner(t, r, model, nil)
+			tools, runner := newRunner(t, r, newEndpoint(t, reply{stop: c.stop, content: strings.Join(c.content, ",")}), nil)
 			step(t, tools, runner)
 			before := mustJSON(t, runner.Params.Messages)
 			messages := tools.Messages(runner)
@@ -250,8 +249,7 @@ func TestMessagesBesideOthers(t *testing.T) {
 func TestMessagesFallback(t *testing.T) {
 	r := newRegistry(t, tool("it"))
 	fallback := `{"type":"fallback","from":{"model":"a"},"to":{"model":"b"}}`
-	model := newEndpoint(t, calls(use("a", "it", `{}`), fallback, use("b", "it", `{}`)))
-	tools, runner := newRunner(t, r, model, nil)
+	tools, runner := newRunner(t, r, newEndpoint(t, calls(use("a", "it", `{}`), fallback, use("b", "it", `{}`))), nil)
 	step(t, tools, runner)
 	assert.OK(t, tools.Prepare(t.Context(), runner))
 	content := tools.Messages(runner)[2].OfUser.Content

@@ -104,8 +104,7 @@ func newClientRunner(t *testing.T, r *registry.Registry, client anthropic.Client
 func step(t *testing.T, tools *belt.RunnerTools, runner *anthropic.BetaToolRunner) *anthropic.BetaMessage {
 	t.Helper()
 	assert.OK(t, tools.Prepare(t.Context(), runner))
-	message := assert.Value(runner.NextMessage(t.Context()))(t)
-	return message
+	return assert.Value(runner.NextMessage(t.Context()))(t)
 }
 
 // TestRunnerTriesAgain has no tool run twice, and no result sent twice, when a request
@@ -207,8 +206,7 @@ func TestRunnerWithout(t *testing.T) {
 	assert.OK(t, r.Add(danger, failed, tool("safe")))
 	model := newEndpoint(t, calls(use("a", "safe", `{}`), use("b", "danger", `{}`), use("c", "failed", `{}`)), says("done"))
 	_, runner := newRunner(t, r, model, nil)
-	message := assert.Value(runner.RunToCompletion(t.Context()))(t)
-	assert.Equal(t, message.Content[0].Text, "done")
+	assert.Equal(t, assert.Value(runner.RunToCompletion(t.Context()))(t).Content[0].Text, "done")
 	got := model.requests()[1].Results
 	if len(danger.calls()) != 0 || len(got) != 3 || got[0].Text != "safe done" || got[0].Failed {
 		t.Fatalf("%+v", got)

@@ -184,8 +184,7 @@ func TestRunnerThread(t *testing.T) {
 			assert.Fails(t, assert.Err(runner.NextMessage(t.Context())), "the request did not fail")
 			assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 			got := model.requests()
-			last := got[len(got)-1]
-			assert.Equal(t, len(last.Results), 2)
+			assert.Equal(t, len(got[len(got)-1].Results), 2)
 			assert.Equal(t, len(it.calls()), 2, "calls")
 			assert.Equal(t, c.api.created, c.created)
 			assert.Equal(t, c.api.continued, c.continued, "requests that go on")

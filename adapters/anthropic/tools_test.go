@@ -106,8 +106,7 @@ func canonical(t *testing.T, data []byte) string {
 	d.UseNumber()
 	var v any
 	assert.OK(t, d.Decode(&v))
-	out := assert.Value(json.Marshal(v))(t)
-	return string(out)
+	return string(assert.Value(json.Marshal(v))(t))
 }
 
 func TestParamsAllDeferred(t *testing.T) {

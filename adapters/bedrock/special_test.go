@@ -73,8 +73,7 @@ func (f *fixed) Definition() *registry.Definition { return f.definition }
 
 func turnOf(t *testing.T, r *registry.Registry, opts *belt.Options) *belt.Turn {
 	t.Helper()
-	turn := assert.Value(belt.Tools(t.Context(), r, opts))(t)
-	return turn
+	return assert.Value(belt.Tools(t.Context(), r, opts))(t)
 }
 
 func answerOf(blocks ...types.ContentBlock) *bedrockruntime.ConverseOutput {
@@ -319,8 +318,7 @@ func FuzzArguments(f *testing.F) {
 		if len(made.got) > 0 && strings.TrimSpace(written) != "" && made.got[0] != written && !json.Valid([]byte(written)) {
 			t.Errorf("of %q the tool got %q", written, made.got)
 		}
-		input := belt.Message(out).Content[0].(*types.ContentBlockMemberToolUse).Value.Input
-		sent, err := input.MarshalSmithyDocument()
+		sent, err := belt.Message(out).Content[0].(*types.ContentBlockMemberToolUse).Value.Input.MarshalSmithyDocument()
 		assert.False(t, err != nil || !json.Valid(sent) || bytes.TrimSpace(sent)[0] != '{', "of %q is sent back %q, %v", written, sent, err)
 	})
 }

@@ -175,8 +175,7 @@ func TestResumeAfterConversationWentOn(t *testing.T) {
 func TestArgumentsInConversation(t *testing.T) {
 	for arguments, want := range map[string]string{"": "{}", `{"n":`: "{}", "null": "{}", `{"n": 1}`: `{"n": 1}`} {
 		m := call("picture", arguments)
-		got := belt.New(registry.New(nil), nil).Messages([]*schema.Message{m})
-		assert.Equal(t, got[0].ToolCalls[0].Function.Arguments, want)
+		assert.Equal(t, belt.New(registry.New(nil), nil).Messages([]*schema.Message{m})[0].ToolCalls[0].Function.Arguments, want)
 		assert.Equal(t, m.ToolCalls[0].Function.Arguments, arguments)
 	}
 }

@@ -124,8 +124,7 @@ func newGraph(t *testing.T, agent *graphAgent, m model.ToolCallingChatModel) com
 			return compose.END, nil
 		}, map[string]bool{"tools": true, compose.END: true})),
 	))
-	run := assert.Value(g.Compile(ctx, compose.WithCheckPointStore(newStore()), compose.WithMaxRunSteps(100)))(t)
-	return run
+	return assert.Value(g.Compile(ctx, compose.WithCheckPointStore(newStore()), compose.WithMaxRunSteps(100)))(t)
 }
 
 // TestReact has an agent of the package react, in a graph that keeps checkpoints.
@@ -161,8 +160,7 @@ func newReact(t *testing.T, agent *graphAgent, m model.ToolCallingChatModel) com
 		g.AddEdge(compose.START, "agent"),
 		g.AddEdge("agent", compose.END),
 	))
-	run := assert.Value(g.Compile(ctx, compose.WithCheckPointStore(newStore())))(t)
-	return run
+	return assert.Value(g.Compile(ctx, compose.WithCheckPointStore(newStore())))(t)
 }
 
 // An adkAgent is a conversation with a ChatModelAgent, which is made anew for each run.

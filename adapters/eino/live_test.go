@@ -36,8 +36,7 @@ func newInstaller(t *testing.T) *registry.Registry {
 // ownTool is a tool of the program, not of the registry.
 func ownTool(t *testing.T) tool.BaseTool {
 	t.Helper()
-	own := assert.Value(utils.InferTool("own", "is of the program", func(context.Context, target) (string, error) { return "mine", nil }))(t)
-	return own
+	return assert.Value(utils.InferTool("own", "is of the program", func(context.Context, target) (string, error) { return "mine", nil }))(t)
 }
 
 func told(r *adaptertest.Request) []string {
@@ -77,8 +76,7 @@ func TestListChangesWhileAgentOfADKRuns(t *testing.T) {
 		model := newModel(t)
 		model.Then(calls("install", `{}`), calls("picture", `{}`), says("done"))
 		a := &adkAgent{belt: belt.New(newInstaller(t), &belt.Options{Turn: profile.TurnOptions{TextOnly: text}}), model: newModelOf(t, "", model.URL), store: newStore()}
-		turn := assert.Value(a.Ask(t.Context(), "go"))(t)
-		assert.Equal(t, turn.Text, "done")
+		assert.Equal(t, assert.Value(a.Ask(t.Context(), "go"))(t).Text, "done")
 		last := model.Requests()[2]
 		assert.List(t, told(last), []string{"picture"}, "the model")
 		assert.Equal(t, last.Results[1].Text, "look:\n[image image/png, 71 bytes]", "the model")
@@ -108,15 +106,13 @@ func TestOtherToolsOfAgent(t *testing.T) {
 // The tools that go with a request as an option are replaced as well.
 func TestToolsAsOptions(t *testing.T) {
 	model := newModel(t)
-	reg := newInstaller(t)
-	b := belt.New(reg, nil)
+	b := belt.New(newInstaller(t), nil)
 	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newModelOf(t, "", model.URL)), MaxStep: 20,
 		ToolsConfig: compose.ToolsNodeConfig{UnknownToolsHandler: b.Unknown}}))(t)
 	tools := assert.Value(b.Tools(t.Context()))(t)
 	opts := assert.Value(react.WithTools(t.Context(), append(tools, ownTool(t))...))(t)
 	model.Then(calls("install", `{}`), calls("picture", `{}`, "own", `{"name":"x"}`), says("done"))
-	answer := assert.Value(reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, opts...))(t)
-	assert.Equal(t, answer.Content, "done")
+	assert.Equal(t, assert.Value(reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, opts...))(t).Content, "done")
 	assert.List(t, told(model.Requests()[2]), []string{"own", "picture"}, "the model is told of")
 	if got := model.Requests()[2].Results; got[1].Text != "look:\n[image image/png, 71 bytes]" || got[2].Text != "mine" {
 		t.Errorf("the model got %+v", got)
@@ -127,13 +123,11 @@ func TestToolsAsOptions(t *testing.T) {
 func TestNoTools(t *testing.T) {
 	model := newModel(t)
 	reg := registry.New(nil)
-	b := belt.New(reg, nil)
-	m := b.Model(newModelOf(t, "", model.URL))
+	m := belt.New(reg, nil).Model(newModelOf(t, "", model.URL))
 	model.Then(says("one"), says("two"))
 	assert.Value(m.Generate(t.Context(), []*schema.Message{schema.UserMessage("a")}))(t)
 	assert.OK(t, reg.Add(pictureTool("picture", func() {})))
-	bound := assert.Value(m.WithTools(nil))(t)
-	assert.Value(bound.Generate(t.Context(), []*schema.Message{schema.UserMessage("a")}))(t)
+	assert.Value(assert.Value(m.WithTools(nil))(t).Generate(t.Context(), []*schema.Message{schema.UserMessage("a")}))(t)
 	if got := model.Requests(); len(got[0].Tools) != 0 || !slices.Equal(told(got[1]), []string{"picture"}) {
 		t.Errorf("the model was told of %+v, %+v", got[0].Tools, got[1].Tools)
 	}

@@ -25,8 +25,7 @@ func infosOf(t *testing.T, tools []tool.BaseTool) []*schema.ToolInfo {
 	t.Helper()
 	var infos []*schema.ToolInfo
 	for _, each := range tools {
-		info := assert.Value(each.Info(t.Context()))(t)
-		infos = append(infos, info)
+		infos = append(infos, assert.Value(each.Info(t.Context()))(t))
 	}
 	return infos
 }

@@ -100,12 +100,10 @@ func TestProviders(t *testing.T) {
 				script.Then(calls, done, calls, done)
 				agent := &adkAgent{belt: belt.New(r, &belt.Options{Provider: test.provider}), model: newModelOf(t, test.provider, script.URL), store: newStore(), streaming: stream}
 				for range 2 {
-					turn := assert.Value(agent.Ask(t.Context(), "look"))(t)
-					assert.Equal(t, turn.Text, "done", "the answer")
+					assert.Equal(t, assert.Value(agent.Ask(t.Context(), "look"))(t).Text, "done", "the answer")
 				}
 				assert.Equal(t, got, args, "the tool got")
-				told := string(script.Requests()[0].Tools[0].Schema)
-				assert.Contains(t, told, test.told, "the model is told")
+				assert.Contains(t, string(script.Requests()[0].Tools[0].Schema), test.told, "the model is told")
 			})
 		}
 	}

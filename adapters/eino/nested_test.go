@@ -46,8 +46,7 @@ func runEvents(t *testing.T, events *adk.AsyncIterator[*adk.AgentEvent]) (text s
 			waits = belt.Waits(event.Action.Interrupted.InterruptContexts)
 		}
 		if event.Output != nil && event.Output.MessageOutput != nil {
-			message := assert.Value(event.Output.MessageOutput.GetMessage())(t)
-			text = message.Content
+			text = assert.Value(event.Output.MessageOutput.GetMessage())(t).Content
 		}
 	}
 }
@@ -86,8 +85,7 @@ func decideNested(t *testing.T, r *adk.Runner, waits []belt.Wait) *adk.AsyncIter
 	for _, w := range waits {
 		targets[w.InterruptID] = belt.Decision{Approve: string(w.Arguments) == `{"name":"a"}`, Reason: "keep it"}
 	}
-	events := assert.Value(r.ResumeWithParams(t.Context(), "x", &adk.ResumeParams{Targets: targets}))(t)
-	return events
+	return assert.Value(r.ResumeWithParams(t.Context(), "x", &adk.ResumeParams{Targets: targets}))(t)
 }
 
 func checkNested(t *testing.T, req *adaptertest.Request) {

@@ -95,8 +95,7 @@ func FuzzArguments(f *testing.F) {
 // Calls of different users have the tools, and the approvals, of their own.
 func TestInterruptsOfManyRuns(t *testing.T) {
 	var l log
-	reg := newCautious(t, &l)
-	b := belt.New(reg, nil)
+	b := belt.New(newCautious(t, &l), nil)
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {

@@ -72,8 +72,7 @@ func TestNoDecisionAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l log
 		s := newStore()
-		w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
-		time.Sleep(time.Until(w.Expires) - time.Second)
+		time.Sleep(time.Until(restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0].Expires) - time.Second)
 		r := restarted(t, &l, s)
 		r.mustWait(t, t.Context(), nil, 1)
 		time.Sleep(2 * time.Second)
@@ -164,8 +163,7 @@ func TestAgentAfterRestart(t *testing.T) {
 	start := func() *adkAgent {
 		return &adkAgent{belt: belt.New(newCautious(t, &l), nil), model: newModelOf(t, "", model.URL), store: kept}
 	}
-	first := start()
-	runner, err := first.runner(t.Context())
+	runner, err := start().runner(t.Context())
 	assert.OK(t, err)
 	var waits []belt.Wait
 	events := runner.Query(t.Context(), "remove a", adk.WithCheckPointID("conversation"))
@@ -183,8 +181,7 @@ func TestAgentAfterRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	resumed := assert.Value(runner.ResumeWithParams(t.Context(), "conversation", &adk.ResumeParams{Targets: map[string]any{waits[0].InterruptID: belt.Decision{Approve: true}}}))(t)
-	turn := assert.Value(second.events(resumed))(t)
-	assert.Equal(t, turn.Text, "done")
+	assert.Equal(t, assert.Value(second.events(resumed))(t).Text, "done")
 	last := model.Requests()[1]
 	assert.Equal(t, len(last.Media), 1, "the model")
 	assert.Equal(t, last.Results[1].Text, "removed a", "the model")

@@ -30,11 +30,9 @@ func runOne(t *testing.T, opts *belt.Options, res *mcp.CallToolResult) any {
 	tools := assert.Value(belt.Tools(t.Context(), reg, opts))(t)
 	switch one := tools[0].(type) {
 	case tool.InvokableTool:
-		text := assert.Value(one.InvokableRun(t.Context(), ""))(t)
-		return text
+		return assert.Value(one.InvokableRun(t.Context(), ""))(t)
 	case tool.EnhancedInvokableTool:
-		res := assert.Value(one.InvokableRun(t.Context(), nil))(t)
-		return res
+		return assert.Value(one.InvokableRun(t.Context(), nil))(t)
 	}
 	t.Fatalf("a tool of type %T", tools[0])
 	return nil
@@ -186,8 +184,7 @@ func TestReturnDirect(t *testing.T) {
 		model.Then(calls("show", `{}`))
 		a := &adkAgent{belt: belt.New(direct(t), opts), model: newModelOf(t, "", model.URL), store: newStore()}
 		assert.Value(a.Ask(t.Context(), "show"))(t)
-		last := a.messages[len(a.messages)-1]
-		assert.Equal(t, texts(a.belt, []*schema.Message{last})[0], "for your eyes", "the last event")
+		assert.Equal(t, texts(a.belt, []*schema.Message{a.messages[len(a.messages)-1]})[0], "for your eyes", "the last event")
 		assert.Equal(t, len(model.Requests()), 1, "requests")
 		assert.Equal(t, shown.Load(), 0, "the times that it was shown")
 	})
@@ -196,8 +193,7 @@ func TestReturnDirect(t *testing.T) {
 		assert.Lacks(t, r.mustEnd(t, t.Context(), call("show", `{}`))[0], "eyes", "the model")
 		assert.Equal(t, shown.Load(), 1, "the times that it was shown")
 		r = newRig(t, belt.New(direct(t), nil), newStore())
-		got := r.mustEnd(t, t.Context(), call("show", `{}`))
-		assert.Equal(t, got[0], "for your eyes", "nobody got the result")
+		assert.Equal(t, r.mustEnd(t, t.Context(), call("show", `{}`))[0], "for your eyes", "nobody got the result")
 	})
 }
 

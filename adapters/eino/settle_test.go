@@ -233,8 +233,7 @@ func TestTwinsAfterRestart(t *testing.T) {
 // run is resumed, and what they wait for stays the same.
 func TestOneAfterTheOther(t *testing.T) {
 	var l log
-	reg := newCautious(t, &l)
-	r := newRig(t, belt.New(reg, nil), newStore())
+	r := newRig(t, belt.New(newCautious(t, &l), nil), newStore())
 	waits := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`, "remove", `{"name":"b"}`, "remove", `{"name":"c"}`, "picture", `{}`), 3)
 	kept := map[string]string{}
 	for _, w := range waits {

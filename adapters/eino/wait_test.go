@@ -75,8 +75,7 @@ func newRig(t *testing.T, b *belt.Belt, s compose.CheckPointStore) *rig {
 	config := assert.Value(b.ToolsNode(t.Context()))(t)
 	node := assert.Value(compose.NewToolNode(t.Context(), &config))(t)
 	g := compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node)
-	run := assert.Value(g.Compile(t.Context(), compose.WithCheckPointStore(s)))(t)
-	return &rig{b, run}
+	return &rig{b, assert.Value(g.Compile(t.Context(), compose.WithCheckPointStore(s)))(t)}
 }
 
 // call makes calls, given as name and arguments in turn.
@@ -144,8 +143,7 @@ func (r *rig) mustEnd(t *testing.T, ctx context.Context, m *schema.Message) []st
 
 func TestWhatWaits(t *testing.T) {
 	var l log
-	r := newRig(t, belt.New(newCautious(t, &l), nil), newStore())
-	w := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
+	w := newRig(t, belt.New(newCautious(t, &l), nil), newStore()).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
 	if w.Tool != "remove" || w.Approval == "" || w.Reason != "it is for good" || string(w.Arguments) != `{"name":"a"}` || w.InterruptID == "" || w.Expires.Before(time.Now()) || w.Login {
 		t.Errorf("it waits for %+v", w)
 	}
@@ -163,8 +161,7 @@ func TestResumeTooEarly(t *testing.T) {
 	r := newRig(t, belt.New(reg, nil), newStore())
 	first := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`, "picture", `{}`), 1)[0]
 	for range 3 {
-		again := r.mustWait(t, t.Context(), nil, 1)[0]
-		assert.Equal(t, again.Approval, first.Approval, "somebody is asked again")
+		assert.Equal(t, r.mustWait(t, t.Context(), nil, 1)[0].Approval, first.Approval, "somebody is asked again")
 	}
 	assert.Value(reg.Approve(t.Context(), first.Approval, nil))(t)
 	got := r.mustEnd(t, t.Context(), nil)

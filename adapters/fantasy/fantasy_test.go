@@ -35,8 +35,7 @@ func newModel(t *testing.T, url string) fantasy.LanguageModel {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	provider := assert.Value(anthropic.New(anthropic.WithAPIKey("key"), anthropic.WithBaseURL(url), anthropic.WithHTTPClient(&http.Client{Transport: transport})))(t)
-	model := assert.Value(provider.LanguageModel(t.Context(), "scripted"))(t)
-	return model
+	return assert.Value(provider.LanguageModel(t.Context(), "scripted"))(t)
 }
 
 // A redirected transport sends each request to one host.
@@ -119,8 +118,7 @@ func TestProviders(t *testing.T) {
 			model.Then(func(req *adaptertest.Request) adaptertest.Reply {
 				return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "call_1", Name: req.Tools[0].Name, Arguments: json.RawMessage(args)}}}
 			}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
-			turn := assert.Value(agent.Ask(t.Context(), "look"))(t)
-			assert.Equal(t, turn.Text, "done", "the answer")
+			assert.Equal(t, assert.Value(agent.Ask(t.Context(), "look"))(t).Text, "done", "the answer")
 			assert.Equal(t, tool.got, args, "the tool got")
 			told := string(model.Requests()[0].Tools[0].Schema)
 			if test.told != "" {

@@ -23,8 +23,7 @@ func TestMain(m *testing.M) {
 // dial returns a client of a model at a URL.
 func dial(t *testing.T, url string, backend genai.Backend) *genai.Client {
 	t.Helper()
-	client := assert.Value(genai.NewClient(t.Context(), &genai.ClientConfig{APIKey: "key", Backend: backend, HTTPOptions: genai.HTTPOptions{BaseURL: url}}))(t)
-	return client
+	return assert.Value(genai.NewClient(t.Context(), &genai.ClientConfig{APIKey: "key", Backend: backend, HTTPOptions: genai.HTTPOptions{BaseURL: url}}))(t)
 }
 
 // A conversation is a loop as users of genai write it.
@@ -190,9 +189,7 @@ func (c *chat) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	return c.run(ctx)
 }
 
-func TestChat(t *testing.T) {
-	testChat(t, "Chat", genai.BackendGeminiAPI, adaptertest.Gemini{})
-}
+func TestChat(t *testing.T) { testChat(t, "Chat", genai.BackendGeminiAPI, adaptertest.Gemini{}) }
 
 // A chat with a model before Gemini 3, which gets images in a content of their own.
 func TestChatVertex(t *testing.T) {
@@ -204,8 +201,7 @@ func testChat(t *testing.T, runtime string, backend genai.Backend, wire adaptert
 		Name: "genai", Runtime: runtime, Framework: "google.golang.org/genai", Wire: wire, Interrupt: "`WaitingError`",
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 			client := dial(t, url, backend)
-			created := assert.Value(client.Chats.Create(t.Context(), "scripted", nil, nil))(t)
-			return &chat{client: client, chat: created, registry: r}
+			return &chat{client: client, chat: assert.Value(client.Chats.Create(t.Context(), "scripted", nil, nil))(t), registry: r}
 		},
 	})
 }

@@ -54,8 +54,7 @@ func turn(t *testing.T, opts *belt.Options, tools ...registry.Tool) *belt.Turn {
 	t.Helper()
 	reg := registry.New(nil)
 	assert.OK(t, reg.Add(tools...))
-	turn := assert.Value(belt.Tools(t.Context(), reg, opts))(t)
-	return turn
+	return assert.Value(belt.Tools(t.Context(), reg, opts))(t)
 }
 
 func picture(t *testing.T) tool {
@@ -376,6 +375,5 @@ func TestChatStreamLosesSignatures(t *testing.T) {
 	for _, err := range chat.SendStream(t.Context(), results[0].Parts...) {
 		assert.Fails(t, err, "the model takes it")
 	}
-	refused := model.Refused()
-	assert.Equal(t, len(refused), 1, "refused")
+	assert.Equal(t, len(model.Refused()), 1, "refused")
 }

@@ -42,8 +42,7 @@ func TestOrder(t *testing.T) {
 	}
 	own := ai.NewTool("another", "of the program", func(*ai.ToolContext, struct{}) (string, error) { return "own", nil })
 	zebra := ai.NewTool("a_zebra", "of the program", func(*ai.ToolContext, struct{}) (string, error) { return "own", nil })
-	turn := w.turn(&belt.Options{Tools: []ai.ToolRef{own, zebra}})
-	w.generate(turn, asking("go"), calls(names...))
+	w.generate(w.turn(&belt.Options{Tools: []ai.ToolRef{own, zebra}}), asking("go"), calls(names...))
 	results, _ := outputs(w.last())
 	for i, r := range results {
 		assert.True(t, r.Output == fmt.Sprintf("tool%d", i), "result %d is %v", i, r.Output)
@@ -172,8 +171,7 @@ func TestOptions(t *testing.T) {
 func TestBare(t *testing.T) {
 	w := newWorld(t)
 	w.tool("picture", &mcp.TextContent{Text: "look"}, &mcp.ImageContent{MIMEType: "image/png", Data: pngBytes(t)})
-	turn := w.turn(nil)
-	tool := turn.Tools()[0]
+	tool := w.turn(nil).Tools()[0]
 	w.replies = []*ai.Message{calls("s__picture")}
 	assert.Value(genkit.Generate(t.Context(), w.genkit, ai.WithTools(tool), ai.WithPrompt("go")))(t)
 	results, _ := outputs(w.last())
@@ -211,8 +209,7 @@ func TestSignature(t *testing.T) {
 	w.tool("ask_me", &mcp.TextContent{Text: "it is done"})
 	reply := calls("s__ask_me")
 	reply.Content[0].Metadata = map[string]any{"signature": []byte("signed")}
-	thought := ai.NewReasoningPart("hm", []byte("thought"))
-	reply.Content = append([]*ai.Part{thought}, reply.Content...)
+	reply.Content = append([]*ai.Part{ai.NewReasoningPart("hm", []byte("thought"))}, reply.Content...)
 	turn := w.turn(nil)
 	resp := stored(t, w.generate(turn, asking("go"), reply))
 	assert.Value(w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil))(t)

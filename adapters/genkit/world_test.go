@@ -21,8 +21,7 @@ import (
 const pngText = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 func pngBytes(t testing.TB) []byte {
-	data := assert.Value(base64.StdEncoding.DecodeString(pngText))(t)
-	return data
+	return assert.Value(base64.StdEncoding.DecodeString(pngText))(t)
 }
 
 // A world is a Genkit with a model that is a function, and a registry.

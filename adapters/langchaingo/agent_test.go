@@ -160,8 +160,7 @@ func TestReAct(t *testing.T) {
 		adaptertest.Reply{Text: "Thought: I see\nAction: two\nAction Input: {\"city\": \"Bonn\", \"days\": 3}"},
 		adaptertest.Reply{Text: "Thought: done\nFinal Answer: it rains"})
 	executor := agents.NewExecutor(agents.NewOneShotAgent(llm, turn.AgentTools()))
-	got := assert.Value(chains.Run(t.Context(), executor, "What is the weather?"))(t)
-	assert.Equal(t, got, "it rains")
+	assert.Equal(t, assert.Value(chains.Run(t.Context(), executor, "What is the weather?"))(t), "it rains")
 	requests := model.Requests()
 	last := strings.Join(requests[len(requests)-1].Users, "\n")
 	for _, want := range []string{

@@ -36,8 +36,7 @@ func TestMain(m *testing.M) {
 
 func newModel(t *testing.T, url string) *openai.LLM {
 	t.Helper()
-	llm := assert.Value(openai.New(openai.WithBaseURL(url), openai.WithToken("key"), openai.WithModel("scripted")))(t)
-	return llm
+	return assert.Value(openai.New(openai.WithBaseURL(url), openai.WithToken("key"), openai.WithModel("scripted")))(t)
 }
 
 // A conversation is a loop around a model as users of langchaingo write it.
@@ -220,8 +219,7 @@ func TestProviders(t *testing.T) {
 				return adaptertest.Reply{Calls: []adaptertest.Call{call("call_1", req.Tools[0].Name, args)}}
 			}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
 			c := &conversation{llm: llm, registry: r, opts: &belt.Options{Provider: test.provider}}
-			turn := assert.Value(c.Ask(t.Context(), "look"))(t)
-			assert.Equal(t, turn.Text, "done")
+			assert.Equal(t, assert.Value(c.Ask(t.Context(), "look"))(t).Text, "done")
 			assert.Equal(t, got, args+"<nil>", "the tool got")
 		})
 	}

@@ -23,8 +23,7 @@ import (
 
 func newTurn(t *testing.T, p profile.Provider, all ...registry.Tool) *belt.Turn {
 	t.Helper()
-	turn := assert.Value(belt.Tools(t.Context(), newRegistry(t, nil, all...), &belt.Options{Provider: p}))(t)
-	return turn
+	return assert.Value(belt.Tools(t.Context(), newRegistry(t, nil, all...), &belt.Options{Provider: p}))(t)
 }
 
 func toolCall(id, name, args string) llms.ToolCall {
@@ -78,8 +77,7 @@ func TestMessages(t *testing.T) {
 			[]*llms.ContentChoice{{Content: "let me see"}, nil, {Content: "and look"}, {ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}, {ToolCalls: []llms.ToolCall{toolCall("2", "one", `{"city":"b"}`)}}},
 			"ai(TextContent) ai(ToolCall) tool(ToolCallResponse) ai(ToolCall) tool(ToolCallResponse)"},
 	} {
-		turn := newTurn(t, c.provider, raw{"one", "", one})
-		messages, err := turn.Run(t.Context(), &llms.ContentResponse{Choices: c.choices})
+		messages, err := newTurn(t, c.provider, raw{"one", "", one}).Run(t.Context(), &llms.ContentResponse{Choices: c.choices})
 		assert.False(t, err != nil || roles(messages) != c.want, "%s: %s, %v; want %s", c.provider, roles(messages), err, c.want)
 		for _, m := range messages {
 			for _, p := range m.Parts {

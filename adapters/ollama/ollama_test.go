@@ -34,8 +34,7 @@ type conversation struct {
 // dial returns a client of a model at a URL.
 func dial(t *testing.T, address string) *api.Client {
 	t.Helper()
-	base := assert.Value(url.Parse(address))(t)
-	return api.NewClient(base, http.DefaultClient)
+	return api.NewClient(assert.Value(url.Parse(address))(t), http.DefaultClient)
 }
 
 func start(stream *bool, opts *belt.Options) func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {

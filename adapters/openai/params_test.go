@@ -53,20 +53,17 @@ func filled(t testing.TB, tools ...registry.Tool) *registry.Registry {
 
 func responseTools(t testing.TB, opts *belt.Options, tools ...registry.Tool) *belt.ResponseTurn {
 	t.Helper()
-	turn := assert.Value(belt.ResponseTools(t.Context(), filled(t, tools...), opts))(t)
-	return turn
+	return assert.Value(belt.ResponseTools(t.Context(), filled(t, tools...), opts))(t)
 }
 
 func chatTools(t testing.TB, opts *belt.Options, tools ...registry.Tool) *belt.ChatTurn {
 	t.Helper()
-	turn := assert.Value(belt.ChatTools(t.Context(), filled(t, tools...), opts))(t)
-	return turn
+	return assert.Value(belt.ChatTools(t.Context(), filled(t, tools...), opts))(t)
 }
 
 func marshaled(t testing.TB, v any) string {
 	t.Helper()
-	data := assert.Value(json.Marshal(v))(t)
-	return string(data)
+	return string(assert.Value(json.Marshal(v))(t))
 }
 
 // sent returns the body of the one request that call makes.
@@ -165,8 +162,7 @@ func TestStrict(t *testing.T) {
 		},
 		func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
 	c := &conversation{client: client(model.URL), registry: filled(t, label), opts: &belt.Options{Strict: true}}
-	turn := assert.Value(c.Ask(t.Context(), "label it"))(t)
-	assert.Equal(t, turn.Text, "done")
+	assert.Equal(t, assert.Value(c.Ask(t.Context(), "label it"))(t).Text, "done")
 	assert.Equal(t, <-args, `{"id":7,"labels":["a"]}`, "the tool")
 	assert.Contains(t, marshaled(t, c.tools.Params()), `"strict":true`, "sent")
 }

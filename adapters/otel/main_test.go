@@ -73,8 +73,7 @@ func (l *lab) names() (names []string) {
 
 // says returns attributes as text, in the order of their keys.
 func says(attributes []attribute.KeyValue) string {
-	set := attribute.NewSet(attributes...)
-	return setSays(set)
+	return setSays(attribute.NewSet(attributes...))
 }
 
 func setSays(set attribute.Set) string {
@@ -124,8 +123,7 @@ func (l *lab) everything(t testing.TB) string {
 	t.Helper()
 	var all metricdata.ResourceMetrics
 	assert.OK(t, l.reader.Collect(context.Background(), &all))
-	text := assert.Value(json.Marshal(all))(t)
-	out := string(text)
+	out := string(assert.Value(json.Marshal(all))(t))
 	for _, s := range l.spans.GetSpans() {
 		out += fmt.Sprintf("\n%s %v %v %v %v", s.Name, says(s.Attributes), s.Events, s.Links, s.Status)
 	}
