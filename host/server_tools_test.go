@@ -516,7 +516,8 @@ func TestDamagedLedgerIsTriedAgain(t *testing.T) {
 	lock, path := filepath.Join(t.TempDir(), "mcp.lock.json"), write(t, "s", `{"command": "x"}`)
 	synctest.Test(t, func(t *testing.T) {
 		accepted := assert.Value(ledger.Open(lock, nil))(t)
-		assert.OK(t, os.WriteFile(lock, []byte("		s := newServer("s")
+		assert.OK(t, os.WriteFile(lock, []byte("<<<<<<< HEAD\n"), 0o600))
+		s := newServer("s")
 		opts := inProcess(s)
 		opts.Registry = registry.New(&registry.Options{Ledger: accepted})
 		h := open(t, path, opts)
@@ -541,7 +542,6 @@ func TestCacheDoesNotOutliveAServer(t *testing.T) {
 				`{"resultType":"complete","tools":[{"name":%q,"inputSchema":{"type":"object"}}],"ttlMs":600000,"cacheScope":"public"}`, tool)),
 		}).Serve
 	}
-<<<<<<< HEAD
 	pipes := &pipeServers{serve: serveFuncs{"a": serveTool("a"), "b": serveTool("b")}}
 	opts := pipes.options()
 	h := newHost(t, opts, parseEntries(t, "s", `{"command": "a"}`))

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // editFaults changes a config file and changes it back, and returns what did not leave it
