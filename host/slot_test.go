@@ -163,7 +163,7 @@ func TestFailedReplacementsUnderLoad(t *testing.T) {
 		"bad":     bad.Serve,
 		"garbage": garbage.Serve,
 		"silent":  silent.Serve,
-		"deaf":    hung.Serve,
+		"hung":    hung.Serve,
 	}}
 	h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "x", "args": ["good"]}`))
 	before := h.Registry().Snapshot().Version()
@@ -171,7 +171,7 @@ func TestFailedReplacementsUnderLoad(t *testing.T) {
 	answers := load.during(t, h, func() {
 		for _, entry := range []string{
 			`{"command": "exits"}`, `{"command": "bad"}`, `{"command": "garbage"}`,
-			`{"command": "mute", "readTimeoutSeconds": 0.05}`,
+			`{"command": "silent", "readTimeoutSeconds": 0.05}`,
 			`{"command": "hung", "connectTimeoutSeconds": 0.05}`,
 			`{"command": 5}`,
 		} {
