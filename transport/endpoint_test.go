@@ -214,7 +214,7 @@ func TestChallengeIsShown(t *testing.T) {
 func wantVisible(t *testing.T, text string) {
 	t.Helper()
 	i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) || r == 0x3164 })
-	assert.False(t, i >= 0, "got %q with %q in it, want visible characters", text, text[i:min(len(text), i+3)])
+	assert.False(t, i >= 0, "got %q with %q in it, want visible characters", text, text[max(i, 0):min(len(text), i+3)])
 }
 
 // What a server writes is made visible in the texts of errors.

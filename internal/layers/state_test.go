@@ -19,6 +19,7 @@ var processWide = map[string]string{
 	"transport/line.go: rooms":                 "memory that is used again",
 	"transport/line.go: unusedPieces":          "memory that is used again",
 	"registry/codemode/process.go: canBeChild": "main says once what this program can be",
+	"internal/protocol/revision.go: revisions": "a test adds the revision that it speaks",
 	"internal/hosttest/main.go: Schemas":       "the servers of all tests of a process share one cache",
 }
 
