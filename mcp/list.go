@@ -19,9 +19,10 @@ import (
 
 // A list is one of the lists that a server gives out in pages.
 type list[T any] struct {
-	method string // such as "tools/list"
-	member string // of the result that holds the items, such as "tools"
-	noun   string // for one item, such as "tool"
+	method string   // such as "tools/list"
+	member string   // of the result that holds the items, such as "tools"
+	about  []member // parameters of each request
+	noun   string   // for one item, such as "tool"
 	// offered reports whether the server says that it has the list; else it is empty.
 	offered func(*connection) bool
 	// decode takes one item. What it refuses is left out. An item is flawed if something that is optional was.
@@ -85,7 +86,7 @@ func (p *pager[T]) next(ctx context.Context) (items []*T, restarted bool, err er
 }
 
 func (p *pager[T]) request() *request {
-	r := p.client.newRequest(p.list.method, member{"cursor", p.cursor})
+	r := p.client.newRequest(p.list.method, append(slices.Clip(p.list.about), member{"cursor", p.cursor})...)
 	if !p.until.IsZero() {
 		r.until = p.until
 	}
@@ -222,7 +223,7 @@ func (p *pager[T]) decode(ctx context.Context, result json.RawMessage, modern bo
 // listsItems reports whether a method asks for a list whose items are checked one
 // by one.
 func listsItems(method string) bool {
-	return slices.Contains([]string{protocol.ListTools, protocol.ListResources, protocol.ListTemplates, protocol.ListPrompts}, method)
+	return slices.Contains([]string{protocol.ListTools, protocol.ListResources, protocol.ListTemplates, protocol.ListPrompts, protocol.ListSkills, protocol.ReadDirectory}, method)
 }
 
 // nameOf returns the name of an invalid item for the log, as far as it has one.
@@ -305,7 +306,7 @@ const maxListProblems = 100
 // read. The others of the list are not affected.
 type ListProblem struct {
 	// Method is the request of the list: tools/list, resources/list,
-	// resources/templates/list or prompts/list.
+	// resources/templates/list, prompts/list, skills/list or resources/directory/read.
 	Method string
 	// Path is the place on its page of the list, such as tools[3].
 	Path string

@@ -24,6 +24,9 @@ const (
 	UpdateTask    = "tasks/update"
 	CancelTask    = "tasks/cancel"
 	ListTasks     = "tasks/list"
+	ListSkills    = "skills/list"
+	GetSkill      = "skills/get"
+	ReadDirectory = "resources/directory/read"
 )
 
 // Requests of a server. In revision 2026-07-28 they come with a result.
@@ -65,6 +68,9 @@ const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
 // ExtensionApps is the extension by which servers have pages that programs show.
 const ExtensionApps = "io.modelcontextprotocol/ui"
+
+// ExtensionSkills is the extension by which servers publish skills.
+const ExtensionSkills = "io.modelcontextprotocol/skills"
 
 // Codes of errors that the protocol adds to those of JSON-RPC.
 const (
