@@ -36,6 +36,13 @@ func NewSurface(tool *Tool) *Surface {
 	return &Surface{Tool: tool.Name, Hash: hashOf(canonicalSurface(tool)), said: tool}
 }
 
+// NewManifest returns the surface of something else that a server has, such as a skill: its name, and
+// a JSON object that says all of it which is accepted.
+func NewManifest(name string, manifest json.RawMessage) *Surface {
+	text := append(appendSurfaceText(appendSurfaceJSON(nil, "manifest", manifest), "name", name), '}')
+	return &Surface{Tool: name, Hash: hashOf(text), text: text}
+}
+
 // canonical returns the JSON that is hashed.
 func (s *Surface) canonical() []byte {
 	switch {
