@@ -22,6 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/quota"
 	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/skills"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -162,6 +163,7 @@ type Profile struct {
 type Gateway struct {
 	host    *host.Host
 	content *content.Content
+	skills  *skills.Catalogue
 	opts    Options
 	seed    maphash.Seed // of the hashes of lists
 	full    *permit      // that of a caller without a grant
@@ -201,7 +203,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	g := &Gateway{
-		host: h, content: content.New(h), seed: maphash.MakeSeed(), full: &permit{}, limits: defaultLimits(),
+		host: h, content: content.New(h), skills: skills.New(h, nil), seed: maphash.MakeSeed(), full: &permit{}, limits: defaultLimits(),
 		views: map[string]*view{}, sessions: map[string]*clientSession{},
 		jobs:      parkedJobs{byID: map[string]*job{}, count: quota.New(maxParked, maxParkedOf)},
 		listeners: map[*listener]struct{}{},

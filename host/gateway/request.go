@@ -66,6 +66,10 @@ func (r *request) serve(ctx context.Context) *job {
 		result, failed = r.listContent(ctx, has.Prompts.Listed)
 	case (method == protocol.ListResources || method == protocol.ListTemplates) && (has.Resources.Listed || older):
 		result, failed = r.listContent(ctx, has.Resources.Listed)
+	case method == protocol.ListSkills && has.hasSkills():
+		result, failed = r.listSkills(ctx)
+	case method == protocol.GetSkill && has.hasSkills():
+		result, failed = r.getSkill(ctx)
 	case method == protocol.Complete && has.Completions != nil:
 		result, failed = r.complete(ctx)
 	case method == protocol.Discover:
@@ -197,7 +201,7 @@ type offer struct {
 // discover answers server/discover.
 func (r *request) discover(has capabilities) json.RawMessage {
 	impl, instructions := r.peer.identity()
-	has.Extensions = map[string]any{protocol.ExtensionTasks: struct{}{}}
+	has.Extensions[protocol.ExtensionTasks] = struct{}{}
 	return r.cacheable(message.Marshal(offer{
 		Versions: protocol.Versions(), Capabilities: has, Server: impl, Instructions: instructions,
 		Meta: map[string]any{protocol.MetaServer: impl},

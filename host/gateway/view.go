@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/filter"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -145,7 +146,7 @@ type lists struct {
 // capabilities returns what the servers of the view offer now. A server that does not run is
 // taken to offer all, since it may be started.
 func (v shown) capabilities() capabilities {
-	c := capabilities{Tools: lists{Listed: true}}
+	c := capabilities{Tools: lists{Listed: true}, Extensions: map[string]any{}}
 	hasContent := v.hasContent()
 	for _, s := range v.gateway.host.Servers() {
 		if !v.hasServer(s.Name) || !s.Enabled {
@@ -164,8 +165,11 @@ func (v shown) capabilities() capabilities {
 		if unknown || caps.Completions != nil {
 			c.Completions = &struct{}{}
 		}
+		if _, has := caps.Extensions[protocol.ExtensionSkills]; unknown || has {
+			c.Extensions[protocol.ExtensionSkills] = struct{}{}
+		}
 		c.Prompts.Listed = c.Prompts.Listed || unknown || caps.Prompts != nil
-		c.Resources.Listed = c.Resources.Listed || unknown || caps.Resources != nil
+		c.Resources.Listed = c.Resources.Listed || unknown || caps.Resources != nil || c.hasSkills()
 		c.Resources.Subscribe = c.Resources.Subscribe || unknown || caps.Resources != nil && caps.Resources.Subscribe
 	}
 	return c
