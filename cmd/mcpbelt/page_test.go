@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,28 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestHelp asks each command for its help, and gives it a flag that it does not have: both read no file and start nothing.
+func TestHelp(t *testing.T) {
+	env := exampleEnv(t, assert.Value(os.Executable())(t))
+	home, _ := env.Lookup("HOME")
+	assert.OK(t, os.WriteFile(filepath.Join(home, ".config", "mcpbelt", "mcp.json"), []byte("{bad"), 0o600))
+	for _, c := range commands(newRoot()) {
+		for flag, want := range map[string][3]string{
+			"--help": {"0", "Usage:\n  " + c.CommandPath(), ""},
+			"--nope": {"2", "", "mcpbelt: unknown flag: --nope: " + c.CommandPath() + " --help"},
+		} {
+			var stdout, stderr bytes.Buffer
+			env.Stdout, env.Stderr = &stdout, &stderr
+			exit := root.Run(t.Context(), env, append(strings.Fields(c.CommandPath())[1:], flag))
+			assert.Equal(t, strconv.Itoa(exit), want[0], "%s %s: exit", c.CommandPath(), flag)
+			for i, out := range []string{stdout.String(), stderr.String()} {
+				assert.Contains(t, out, want[i+1])
+				assert.Equal(t, out == "", want[i+1] == "", "%s %s says %q", c.CommandPath(), flag, out)
+			}
+		}
+	}
+}
+
 // exampleEnv returns an environment for examples, with the folder and home of its own.
 func exampleEnv(t *testing.T, program string) *cli.Env {
 	t.Helper()
@@ -131,11 +154,13 @@ func exampleEnv(t *testing.T, program string) *cli.Env {
 	files := map[string]string{
 		filepath.Join(home, ".config", "mcpbelt", "mcp.json"): `{"mcpServers": {
 	"notes": {"command": "` + filepath.ToSlash(program) + `", "env": {"` + serverMode + `": "-features"}},
+	"handbook": {"command": "` + filepath.ToSlash(program) + `", "env": {"` + serverMode + `": "-skills ` + filepath.ToSlash(filepath.Join(project, "skills.json")) + `"}},
 	"docs": {"url": "https://example.com/mcp", "disabled": true},
 	"github": {"url": "` + authtest.NewServer(t, nil).NewMCP(nil).URL + `", "disabled": true}
 }}`,
 		filepath.Join(home, ".cursor", "mcp.json"):   `{"mcpServers": {}}`,
 		filepath.Join(home, ".codex", "config.toml"): "[mcp_servers.files]\ncommand = \"files-server\"\nenabled = false\n",
+		filepath.Join(project, "skills.json"):        `{"skill://refunds/SKILL.md": "---\nname: refunds\ndescription: Pays back\n---\n"}`,
 		filepath.Join(project, "servers.json"):       `{"mcpServers": {"files": {"command": "files-server"}}}`,
 	}
 	for path, text := range files {

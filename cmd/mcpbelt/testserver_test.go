@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/internal/skilltest"
 )
 
 // A testServer is an MCP server for these tests, over standard input and output or HTTP. What it
@@ -29,6 +32,7 @@ type testServer struct {
 	features bool          // has a tool for each thing that a call can come upon, resources and a prompt
 	news     string        // file whose content is a resource that changes
 	use      string        // the instructions beside those tools
+	skills   string        // file with files of skills as JSON, which are all that it has
 	tools    string        // file with a list of tools as JSON, in place of all others
 }
 
@@ -50,6 +54,7 @@ func parseTestServer(args []string) (*testServer, error) {
 	f.BoolVar(&c.features, "features", false, "")
 	f.StringVar(&c.news, "news", "", "")
 	f.StringVar(&c.use, "use", "", "")
+	f.StringVar(&c.skills, "skills", "", "")
 	f.StringVar(&c.tools, "tools", "", "")
 	return c, f.Parse(args)
 }
@@ -77,6 +82,13 @@ func runTestServer(args []string) int {
 		fmt.Println("Welcome to the server!")
 	case c.tools != "":
 		return c.serveTools(os.Stdin, os.Stdout)
+	case c.skills != "":
+		files := map[string]string{}
+		data, _ := os.ReadFile(c.skills)
+		if json.Unmarshal(data, &files) != nil || skilltest.New(files).Run(context.Background(), &mcp.StdioTransport{}) != nil {
+			return 1
+		}
+		return 0
 	case c.hang:
 		var b [1]byte
 		for _, err := os.Stdin.Read(b[:]); err == nil; _, err = os.Stdin.Read(b[:]) {

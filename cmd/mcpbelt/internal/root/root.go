@@ -20,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/people"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/serve"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/servers"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/skills"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/tools"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/trust"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
@@ -118,7 +119,7 @@ func Command(b *belt.Belt) *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"Servers:", servers.Commands(b)}, {"Other programs:", clients.Commands(b)}, {"Logins:", people.Commands(b)},
-		{"Tools:", append(tools.Commands(b), content.Commands(b)...)}, {"Trust:", append(trust.Commands(b), inboxCommand(b))}, {"Long-lived:", serve.Commands(b)},
+		{"Tools:", slices.Concat(tools.Commands(b), content.Commands(b), skills.Commands(b))}, {"Trust:", append(trust.Commands(b), inboxCommand(b))}, {"Long-lived:", serve.Commands(b)},
 		{"For programs:", develop.Commands(b)},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
