@@ -19,6 +19,9 @@ func (r *request) listSkills(ctx context.Context) (json.RawMessage, *mcp.JSONRPC
 	o := v.listOptions()
 	l := &content.Listing[skills.Skill]{}
 	if o == nil || len(o.Servers) > 0 {
+		if v.server != "" {
+			o.Start = true // as its other lists do
+		}
 		l = r.gateway.skills.List(ctx, o)
 	}
 	if err := l.Err(); err != nil && v.server != "" && len(l.Items) == 0 {
