@@ -163,7 +163,7 @@ func (in *input) check(text, name string) ([]string, error) {
 
 // secret has a secret put into the keyring by [Offer.Keep], and returns the reference to it.
 func (o *Offer) secret(name, value string) []string {
-	key := o.Name + "/" + name
+	key := regexp.MustCompile(`[^\w./-]`).ReplaceAllString(o.Name+"/"+name, "_")
 	o.keep = append(o.keep, func(ctx context.Context) error {
 		err := keyringstore.Secrets("").SetSecret(ctx, key, config.Secret(value))
 		if err != nil {

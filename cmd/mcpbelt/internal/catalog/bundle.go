@@ -54,25 +54,13 @@ type launch struct {
 	Env     map[string]string
 }
 
-// bundleFile returns the entry of the bundle in a file.
-func (o *Offer) bundleFile(ctx context.Context, path string) map[string]any {
-	info, err := os.Stat(path)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxBundle) {
-		err = errors.New("it is no file of at most 128 MiB")
+// bundle returns the entry of a bundle that has to have a hash, unless that is empty.
+func (o *Offer) bundle(ctx context.Context, data []byte, wanted string) map[string]any {
+	hash := fmt.Sprintf("%x", sha256.Sum256(data))
+	m, files, err := open(data)
+	if wanted != "" && wanted != hash {
+		err = fmt.Errorf("its SHA-256 is %s, and has to be %q", hash, wanted)
 	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(path)
-	}
-	if err != nil {
-		return o.fail(unusable(path, err.Error()))
-	}
-	return o.bundle(ctx, data, fmt.Sprintf("%x", sha256.Sum256(data)))
-}
-
-// bundle returns the entry of a bundle that has to have a hash.
-func (o *Offer) bundle(ctx context.Context, data []byte, hash string) map[string]any {
-	m, files, err := open(data, hash)
 	if err == nil && o.Belt.Env.StateDir == "" {
 		err = errors.New("there is no state folder to unpack it in: set HOME or XDG_STATE_HOME")
 	}
@@ -104,11 +92,8 @@ func (o *Offer) bundle(ctx context.Context, data []byte, hash string) map[string
 	return map[string]any{"command": strings.Join(expand(run.Command), ""), "args": args, "env": env, "cwd": folder}
 }
 
-// open returns what is in a bundle that has to have a hash: files within its folder, which unpack to no more than they say.
-func open(data []byte, hash string) (*manifest, *zip.Reader, error) {
-	if is := fmt.Sprintf("%x", sha256.Sum256(data)); is != hash {
-		return nil, nil, fmt.Errorf("its SHA-256 is %s, and has to be %q", is, hash)
-	}
+// open returns what is in a bundle: files within its folder, which unpack to no more than they say.
+func open(data []byte) (*manifest, *zip.Reader, error) {
 	files, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, nil, err
@@ -133,8 +118,9 @@ func open(data []byte, hash string) (*manifest, *zip.Reader, error) {
 	if over := m.Server.Config.Overrides[system]; err == nil && over != nil {
 		err = json.Unmarshal(over, run)
 	}
-	if p := m.Compatibility.Platforms; err == nil && (m.Name == "" || run.Command == "" || len(p) > 0 && !slices.Contains(p, system)) {
-		err = fmt.Errorf("its manifest.json has no name, no command, or is for %q alone", p)
+	said := m.Name + m.Version
+	if p := m.Compatibility.Platforms; err == nil && (m.Name == "" || plain.Line(said) != said || run.Command == "" || len(p) > 0 && !slices.Contains(p, system)) {
+		err = fmt.Errorf("its manifest.json has no name in one line, no command, or is for %q alone", p)
 	}
 	return m, files, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -40,10 +41,12 @@ func Is(arg string) bool {
 func (o *Offer) Read(ctx context.Context, arg string) error {
 	o.from, o.got = map[string]string{}, map[string][]string{}
 	var entry map[string]any
-	if isBundle(arg) {
-		entry = o.bundleFile(ctx, o.Belt.Abs(arg))
-	} else {
+	if !isBundle(arg) {
 		entry = o.registered(ctx, arg)
+	} else if data, err := ownfile.Read(o.Belt.Abs(arg), maxBundle, ownfile.Own); err != nil {
+		o.fail(unusable(arg, err.Error()))
+	} else {
+		entry = o.bundle(ctx, data, "")
 	}
 	if o.err == nil {
 		entry["from"] = o.from
@@ -108,6 +111,8 @@ func (p *pack) problem() string {
 	k, known := kinds[p.RegistryType]
 	pinned := p.RegistryType == bundle || p.RegistryType == oci && !strings.HasSuffix(p.Identifier, ":latest") || isVersion(p.Version)
 	switch {
+	case p.RegistryType == "":
+		return "is missing, and so is a remote"
 	case !known || p.Transport.Type != "stdio":
 		return "is of the type " + p.RegistryType + ", and reached by " + p.Transport.Type
 	case !strings.HasPrefix(cmp.Or(p.RegistryBaseURL, k.base), k.base):
@@ -145,10 +150,8 @@ func (o *Offer) registered(ctx context.Context, arg string) map[string]any {
 	all := s.Kinds()
 	kind := o.Kind
 	switch {
-	case len(all) == 0 && len(s.Packages) > 0:
-		return o.fail(unusable(s.Name, "its package "+s.Packages[0].problem()))
 	case len(all) == 0:
-		return o.fail(unusable(s.Name, "there are neither packages nor remotes"))
+		return o.fail(unusable(s.Name, "its package "+append(s.Packages, pack{})[0].problem()))
 	case kind == "":
 		kind = all[0]
 	case !slices.Contains(all, kind):
@@ -168,7 +171,7 @@ func (o *Offer) registered(ctx context.Context, arg string) map[string]any {
 	if err != nil {
 		return o.fail(err)
 	}
-	return o.bundle(ctx, data, p.FileSha256)
+	return o.bundle(ctx, data, cmp.Or(p.FileSha256, "none"))
 }
 
 // command returns the entry of a package.
@@ -180,7 +183,7 @@ func (o *Offer) command(ctx context.Context, p *pack) map[string]any {
 		id = p.Identifier
 		for _, v := range p.EnvironmentVariables {
 			if env[v.Name] != "" {
-				args = append(args, "-e", v.Name)
+				args = append(args, "-e", escape(v.Name))
 			}
 		}
 	}

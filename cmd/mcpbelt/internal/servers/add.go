@@ -131,11 +131,9 @@ func (a *addition) offered(cmd *cobra.Command, b *belt.Belt, args []string) ([]s
 func findCommand(b *belt.Belt) *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
-		Use: "find",
+		Use:  "find",
+		Args: cli.Args(1, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cli.UsageError("find needs words to look for")
-			}
 			r, err := catalog.Open(cmp.Or(address, b.Env.Var("MCPBELT_REGISTRY")))
 			if err != nil {
 				return err
@@ -144,18 +142,13 @@ func findCommand(b *belt.Belt) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			type row struct {
-				Name        string   `json:"name"`
-				Version     string   `json:"version"`
-				Kinds       []string `json:"kinds"`
-				Description string   `json:"description"`
-			}
-			t, rows := &cli.Table{Headings: []string{"NAME", "VERSION", "AS", "DESCRIPTION"}, Empty: "There is no such server."}, []row{}
+			t := &cli.Table{Headings: []string{"NAME", "VERSION", "AS", "DESCRIPTION"}, Empty: "There is no such server."}
+			rows := []map[string]any{}
 			for _, s := range found {
-				rows = append(rows, row{s.Name, s.Version, s.Kinds(), s.Description})
 				t.Add(s.Name, s.Version, strings.Join(s.Kinds(), ", "), s.Description)
+				rows = append(rows, map[string]any{"name": s.Name, "version": s.Version, "kinds": s.Kinds(), "description": s.Description})
 			}
-			return b.Out.Found(t, map[string][]row{"servers": rows})
+			return b.Out.Found(t, map[string]any{"servers": rows})
 		},
 	}
 	cmd.Flags().StringVar(&address, "registry", "", "the `URL` of the server registry (default: MCPBELT_REGISTRY, or the official one)")

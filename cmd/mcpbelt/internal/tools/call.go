@@ -74,7 +74,10 @@ func (t *target) call(ctx context.Context, b *belt.Belt, c *belt.Catalog, a *app
 	if err != nil {
 		return nil, err
 	}
-	defer h.Close()
+	defer func() {
+		a.talk.Say("ending " + t.server.Name)
+		_ = h.Close()
+	}()
 	d, err := t.definition(h.Registry())
 	if err != nil {
 		return nil, err
