@@ -43,7 +43,7 @@ func (o *Offer) Read(ctx context.Context, arg string) error {
 	var entry map[string]any
 	if !isBundle(arg) {
 		entry = o.registered(ctx, arg)
-	} else if data, err := ownfile.Read(o.Belt.Abs(arg), maxBundle, ownfile.Own); err != nil {
+	} else if data, err := ownfile.Read(o.Belt.Abs(arg), maxBundle, ownfile.Committed); err != nil {
 		o.fail(unusable(arg, err.Error()))
 	} else {
 		entry = o.bundle(ctx, data, "")

@@ -47,51 +47,45 @@ func IsYes(answer string) bool { return answer == "y" || answer == "yes" }
 // has ended.
 func (o *Out) Ask(ctx context.Context, question string) (string, error) {
 	answer, err := o.AskFor(ctx, question, false)
-	if e, ended := errors.AsType[*Error](err); ended && e.Err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return strings.ToLower(answer), err
 }
 
 // AskFor asks the user at the terminal for a text, which does not show while they type it if it is hidden. If the
-// context ends first the error is its own; the goroutine that reads then ends with the process. If the
-// input has ended the user has declined.
+// context ends first the error is its own; the goroutine that reads then ends with the process. If the input has ended
+// the user has declined.
 func (o *Out) AskFor(ctx context.Context, question string, hidden bool) (string, error) {
 	fmt.Fprintf(o.env.Stderr, "%s ", plain.Text(question))
 	read := func() (string, error) { return bufio.NewReader(o.env.Stdin).ReadString('\n') }
 	if f, ok := o.env.Stdin.(*os.File); ok && hidden {
-		before, err := term.GetState(int(f.Fd()))
+		shows, err := term.GetState(int(f.Fd()))
 		if err != nil {
 			return "", err
 		}
-		defer func() {
-			_ = term.Restore(int(f.Fd()), before)
-			fmt.Fprintln(o.env.Stderr)
-		}()
+		defer func() { _ = term.Restore(int(f.Fd()), shows) }()
 		read = func() (string, error) {
 			typed, err := term.ReadPassword(int(f.Fd()))
+			fmt.Fprintln(o.env.Stderr)
 			return string(typed), err
 		}
 	}
-	type answer struct {
-		line string
-		err  error
-	}
-	answers := make(chan answer, 1)
+	var line string
+	var err error
+	ended := make(chan struct{})
 	go func() {
-		line, err := read()
-		if line = strings.TrimSpace(line); line != "" {
-			err = nil
-		} else if err != nil {
-			err = &Error{Exit: Declined, Message: "there was no answer", Err: err}
-		}
-		answers <- answer{line, err}
+		defer close(ended)
+		line, err = read()
 	}()
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(o.env.Stderr)
 		return "", ctx.Err()
-	case a := <-answers:
-		return a.line, a.err
+	case <-ended:
 	}
+	if line = strings.TrimSpace(line); line == "" && err != nil {
+		return "", &Error{Exit: Declined, Message: "there was no answer", Err: err}
+	}
+	return line, nil
 }
