@@ -316,20 +316,22 @@ func writeChange(b *belt.Belt, c *ledger.Change, brief bool) {
 		return
 	}
 	var said struct {
-		Description string
-		InputSchema json.RawMessage
+		Description, Instructions string
+		InputSchema               json.RawMessage
 	}
 	var all bytes.Buffer
 	if json.Unmarshal(c.Surface, &said) != nil || json.Indent(&all, c.Surface, "  ", "  ") != nil {
 		all.Write(c.Surface)
 	}
-	b.Out.Printf("  %s%s\n", c.Tool, toolbrief.Signature(said.InputSchema))
-	if brief {
-		line, _, _ := strings.Cut(strings.TrimSpace(said.Description), "\n")
-		b.Out.Printf("  %s\n", plain.Cut(line, 200))
-		return
+	if c.Tool != "" {
+		b.Out.Printf("  %s%s\n", c.Tool, toolbrief.Signature(said.InputSchema))
 	}
-	b.Out.Printf("  %s\n", plain.Cut(all.String(), 4000))
+	text, most := all.String(), 4000
+	if brief {
+		text, _, _ = strings.Cut(strings.TrimSpace(cmp.Or(said.Description, said.Instructions)), "\n")
+		most = 200
+	}
+	b.Out.Printf("  %s\n", plain.Cut(text, most))
 }
 
 // decideCommand returns the command accept, or reject.
