@@ -65,8 +65,7 @@ func (l *loginTest) complete(t testing.TB) (*auth.TokenSet, error) {
 // or the client has made up.
 func keepsSecretsOf(t testing.TB, as *authtest.Server, err error) {
 	t.Helper()
-	text := fmt.Sprintf("%v %+v %#v", err, err, err)
-	assert.LacksAll(t, text, as.Secrets()...)
+	assert.LacksAll(t, fmt.Sprintf("%v %+v %#v", err, err, err), as.Secrets()...)
 }
 
 // TestLogins logs in, renews twice and logs out, in each way that a client can be

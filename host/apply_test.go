@@ -116,8 +116,7 @@ func TestApplyServersTouchesNoOther(t *testing.T) {
 		return map[string]*config.Server{"a": nil}, nil
 	}))(t)
 	assert.Equal(t, strings.Join(report.Stopped, " "), "a", "stopped")
-	after := assert.Value(h.Client(watchdog(t), session.Key{Server: "b"}))(t)
-	assert.Equal(t, after, before, "another client of the other server, want the same")
+	assert.Equal(t, assert.Value(h.Client(watchdog(t), session.Key{Server: "b"}))(t), before, "another client of the other server, want the same")
 	assert.Equal(t, names(h), "b__echo", "the tools")
 }
 

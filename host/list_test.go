@@ -26,8 +26,7 @@ import (
 
 // scriptedHost returns options with which all servers follow a script.
 func scriptedHost(t *testing.T, script mcptest.Script) *host.Options {
-	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), script)
-	return &host.Options{StateDir: host.NoState, Transport: inPipe(server.Serve)}
+	return &host.Options{StateDir: host.NoState, Transport: inPipe(mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), script).Serve)}
 }
 
 // A server that connects and cannot list its tools waits, with the reason, and the reason

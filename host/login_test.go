@@ -176,8 +176,7 @@ func TestSharedLogin(t *testing.T) {
 	for _, user := range []string{"", "alice"} {
 		assert.Equal(t, assert.Value(w.whoami(user, "s"))(t), "user")
 	}
-	c := assert.Value(w.host.Client(watchdog(t), session.Key{Server: "s"}))(t)
-	assert.OK(t, c.Ping(session.WithUser(watchdog(t), "alice")), "by the client")
+	assert.OK(t, assert.Value(w.host.Client(watchdog(t), session.Key{Server: "s"}))(t).Ping(session.WithUser(watchdog(t), "alice")), "by the client")
 
 	assert.As[*login.Error](t, assert.Err(w.host.Login(watchdog(t), session.Key{User: "alice", Server: "s"})), "alice logs in")
 	assert.As[*login.Error](t, w.host.Logout(watchdog(t), session.Key{User: "alice", Server: "s"}), "alice logs out")

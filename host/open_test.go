@@ -169,8 +169,7 @@ func TestOpenWaitsForSomeTime(t *testing.T) {
 // A required server is waited for, also if others are not any more.
 func TestOpenWaitsForRequiredServers(t *testing.T) {
 	opts := &host.Options{OpenWait: 1}
-	h := open(t, write(t, "needed", child(t, "needed", `"required": true`)), opts)
-	assert.Equal(t, status(t, h, "needed").Stage, host.StageReady, "stage")
+	assert.Equal(t, status(t, open(t, write(t, "needed", child(t, "needed", `"required": true`)), opts), "needed").Stage, host.StageReady, "stage")
 }
 
 // If ctx ends before, the error names the servers, Open does not wait for what it ends,

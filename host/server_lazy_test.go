@@ -415,7 +415,6 @@ func TestLazyServerWithToolsThatWait(t *testing.T) {
 	assert.OK(t, first.Refresh(watchdog(t)))
 	assert.OK(t, first.Close())
 	before := starts.Load()
-	h := open(t, path, opts)
-	assert.Equal(t, describe(status(t, h, "s")), "cached: 1 tools, 1 quarantined, 1 rejected, 0 users, enabled true, <nil>")
+	assert.Equal(t, describe(status(t, open(t, path, opts), "s")), "cached: 1 tools, 1 quarantined, 1 rejected, 0 users, enabled true, <nil>")
 	assert.Equal(t, starts.Load(), before, "started")
 }

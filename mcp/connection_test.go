@@ -103,8 +103,7 @@ func TestLateConnectionIsClosed(t *testing.T) {
 			made <- conn
 			return conn, err
 		}), nil)
-		ctx := within(t, time.Second)
-		_ = c.Ready(ctx)
+		_ = c.Ready(within(t, time.Second))
 		_ = c.Close()
 		conn := <-made
 		synctest.Wait()

@@ -69,8 +69,7 @@ func TestServerBusy(t *testing.T) {
 			wantInvalid(t, err, "", "inputRequests")
 			wantCount(t, server, "tools/call", 8)
 
-			ctx := within(t, 100*time.Millisecond)
-			_, err = c.CallTool(ctx, "x", nil, nil)
+			_, err = c.CallTool(within(t, 100*time.Millisecond), "x", nil, nil)
 			wantOutcome(t, err, mcp.Answered)
 			assert.Is(t, err, context.DeadlineExceeded)
 		})

@@ -270,8 +270,7 @@ func TestPinnedRevisionIsNotDoubted(t *testing.T) {
 // Over HTTP the status of a refusal is enough.
 func TestPinnedRevisionOverHTTP(t *testing.T) {
 	s := newWebServer(t, mcp.Revision20251125, nil)
-	c := newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728})
-	assert.As[*mcp.ProtocolVersionError](t, c.Ready(t.Context()))
+	assert.As[*mcp.ProtocolVersionError](t, newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728}).Ready(t.Context()))
 	assert.Equal(t, len(s.of("initialize")), 0, "times initialize")
 	for _, revision := range revisions() {
 		s := newWebServer(t, revision, nil)

@@ -232,8 +232,7 @@ func TestHeaderMismatchBeforeList(t *testing.T) {
 			v.reply(200, `"result":{"resultType":"complete","content":[]}`)
 		},
 	})
-	c := newClient(t, &s.HTTP, nil)
-	assert.Value(c.CallTool(t.Context(), "x", []byte(`{"where":{"region":"=?base64?eA==?="},"zone":null}`), nil))(t)
+	assert.Value(newClient(t, &s.HTTP, nil).CallTool(t.Context(), "x", []byte(`{"where":{"region":"=?base64?eA==?="},"zone":null}`), nil))(t)
 	calls := s.of("tools/call")
 	wantLen(t, calls, 2, "calls")
 	assert.Equal(t, len(s.of("tools/list")), 1, "tools/list")

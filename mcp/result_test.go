@@ -109,14 +109,12 @@ func TestResultSkipsContent(t *testing.T) {
 func TestResultSkipsContentOfErrors(t *testing.T) {
 	skip := &mcp.RequestOptions{SkipContent: true}
 	c := newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(`{"content":7}`)}), nil)
-	_, err := c.CallTool(t.Context(), "x", nil, skip)
-	assert.As[*mcp.ProtocolError](t, err)
+	assert.As[*mcp.ProtocolError](t, assert.Err(c.CallTool(t.Context(), "x", nil, skip)))
 	c = newClient(t, modern(t, mcptest.Script{
 		"tools/list": mcptest.Result(withOutput(`{"type":"object","required":["a"]}`)),
 		"tools/call": mcptest.Result(`{"content":[{"type":"text","text":"hello"}],"structuredContent":{}}`),
 	}), nil)
-	_, err = c.CallTool(t.Context(), "t", nil, skip)
-	assert.Equal(t, wantOutputError(t, err, "a", "got nothing").Result.Text(), "hello", "the text")
+	assert.Equal(t, wantOutputError(t, assert.Err(c.CallTool(t.Context(), "t", nil, skip)), "a", "got nothing").Result.Text(), "hello", "the text")
 }
 
 func TestResultText(t *testing.T) {

@@ -39,8 +39,7 @@ func TestRoots(t *testing.T) {
 
 func TestNoRoots(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		got := assert.Value(granted(t, revision, p, &mcp.ClientOptions{ListRoots: rootsAt()}, "roots/list", `{}`))(t)
-		assert.Equal(t, got, `{"roots":[]}`)
+		assert.Equal(t, assert.Value(granted(t, revision, p, &mcp.ClientOptions{ListRoots: rootsAt()}, "roots/list", `{}`))(t), `{"roots":[]}`)
 		_, err := granted(t, revision, p, nil, "roots/list", `{}`)
 		var refused *mcp.JSONRPCError
 		var invalid *mcp.ProtocolError

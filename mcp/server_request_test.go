@@ -155,8 +155,7 @@ func TestFloodOfQuestionsInResults(t *testing.T) {
 		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done")
 		assert.Equal(t, asked.elicited.Load(), 16, "questions for the handler")
 		assert.Equal(t, c.State().QuestionsDeclined, 32, "declined in State")
-		second := string(server.Received("tools/call")[2].Params)
-		assert.Equal(t, strings.Count(second, `{"action":"decline"}`), 16, "declined in the second answer")
+		assert.Equal(t, strings.Count(string(server.Received("tools/call")[2].Params), `{"action":"decline"}`), 16, "declined in the second answer")
 	})
 }
 
@@ -266,8 +265,7 @@ func TestCauseOverHTTP(t *testing.T) {
 			ready(t, c)
 			for user := range answered {
 				all.Go(func() {
-					ctx := mcp.WithHTTPHeader(as(t.Context(), user), http.Header{"X-User": {user}})
-					res, err := c.CallTool(ctx, user, nil, nil)
+					res, err := c.CallTool(mcp.WithHTTPHeader(as(t.Context(), user), http.Header{"X-User": {user}}), user, nil, nil)
 					assert.Is(t, err, nil)
 					assert.Equal(t, res.Text(), user, "an answer with the header field of")
 				})

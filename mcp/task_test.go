@@ -185,8 +185,7 @@ func TestTaskWithoutList(t *testing.T) {
 	assert.Equal(t, textOf(t, mustCall(t, newClient(t, server, nil), "must")), "done", "result")
 	synctest.Test(t, func(t *testing.T) {
 		server, c := withClient(t, s.server(t, mcptest.Script{"tools/list": mcptest.Hang}), nil)
-		ctx := within(t, time.Second)
-		_, err := c.CallTool(ctx, "must", nil, nil)
+		_, err := c.CallTool(within(t, time.Second), "must", nil, nil)
 		wantNotSent(t, err, context.DeadlineExceeded)
 		_, err = c.CallTool(t.Context(), "must", nil, &mcp.RequestOptions{CallTimeout: 2 * time.Second})
 		assert.Equal(t, assert.As[*mcp.TimeoutError](t, err).Limit, "total", "limit")

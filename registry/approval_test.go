@@ -129,8 +129,7 @@ func TestWithAsk(t *testing.T) {
 	} {
 		w := newApprovalServer(t, approval.Options{})
 		ctx, seen := deciding(inConversation(t.Context(), "ann", "c1"), test.decision, test.err)
-		_, err := w.Call(ctx, "files__delete", json.RawMessage(`{"path":"a"}`))
-		assert.Equal(t, fmt.Sprintf("%T", err), test.want, "%v", test.decision)
+		assert.Equal(t, fmt.Sprintf("%T", assert.Err(w.Call(ctx, "files__delete", json.RawMessage(`{"path":"a"}`)))), test.want, "%v", test.decision)
 		got := assert.Only(t, *seen)
 		assert.Equal(t, got.User+string(got.Args), `ann{"path":"a"}`, "the request")
 		assert.True(t, got.Reason != "", "a request has a reason")

@@ -200,8 +200,7 @@ func TestForgetKeepsTheRegistration(t *testing.T) {
 func TestRegistrationThatCannotBeRead(t *testing.T) {
 	env, disk, m := loggedInAt(t)
 	name := registrationName(env.config, env.as.Issuer, callbackURL)
-	kept := assert.Value(disk.Load(env.ctx, name, ""))(t)
-	assert.LacksAll(t, string(kept.Data), "client_id", env.grantOf(m, alice).Client.ID)
+	assert.LacksAll(t, string(assert.Value(disk.Load(env.ctx, name, ""))(t).Data), "client_id", env.grantOf(m, alice).Client.ID)
 	env.spoil(disk, name, atSealed)
 	env.logInAll(m, crowd(2)...)
 	env.wantRegistrations(2, "altogether")

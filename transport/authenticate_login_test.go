@@ -130,8 +130,7 @@ func TestHTTPFailedLogin(t *testing.T) {
 // A user who declines to log in is asked once in an attempt to connect.
 func TestHTTPAsksOnceToLogIn(t *testing.T) {
 	user := declines()
-	client := newClient(t, &transport.HTTP{URL: listen(t, guardedBy("t")), OAuth: user}, mcp.ClientOptions{})
-	assert.Is(t, client.Ready(bounded(t)), errDeclined)
+	assert.Is(t, newClient(t, &transport.HTTP{URL: listen(t, guardedBy("t")), OAuth: user}, mcp.ClientOptions{}).Ready(bounded(t)), errDeclined)
 	assert.Equal(t, user.asked, 1, "logins")
 
 	user = declines()
@@ -216,8 +215,7 @@ func TestHTTPBearer(t *testing.T) {
 	// names an address there, it does not go.
 	var leaked atomic.Int32
 	other := listen(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { leaked.Add(1) }))
-	away := http.RedirectHandler(other, http.StatusTemporaryRedirect)
-	wantFailure(t, dial(t, &transport.HTTP{OAuth: l, URL: listen(t, away)}), mcp.NotSent)
+	wantFailure(t, dial(t, &transport.HTTP{OAuth: l, URL: listen(t, http.RedirectHandler(other, http.StatusTemporaryRedirect))}), mcp.NotSent)
 	old := newOldServer(accept)
 	old.address = other + "/messages"
 	assert.Fails(t, assert.Err((&transport.SSE{URL: listen(t, old), OAuth: l}).Connect(bounded(t))), "an address on another origin")

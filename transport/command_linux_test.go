@@ -109,8 +109,7 @@ func TestCommandDetachedProcessDies(t *testing.T) {
 		closeWithin(t, l)
 		awaitEnd(t, step+" after Close", detached)
 		l = dial(t, child(step, "exit:5"))
-		_, err := l.Read(bounded(t))
-		text, _, _ := strings.Cut(strings.TrimPrefix(assert.As[*transport.ExitError](t, err, step).Stderr, "pid "), "\n")
+		text, _, _ := strings.Cut(strings.TrimPrefix(assert.As[*transport.ExitError](t, assert.Err(l.Read(bounded(t))), step).Stderr, "pid "), "\n")
 		awaitEnd(t, step+" after the server", assert.Value(strconv.Atoi(text))(t))
 	}
 }

@@ -87,8 +87,7 @@ func TestLargeEventCost(t *testing.T) {
 		wantCost(t, largeMessage, 3, func() { got = assert.Value(events.next())(t) })
 		wantBytes(t, got.data, text, "event in reads of %d", size)
 		assert.Equal(t, string(assert.Value(events.next())(t).data), "next", "next event")
-		_, err := newEventReader(&chunks{data: in, size: size}, int64(len(text)-1)).next()
-		assert.As[*mcp.LimitError](t, err, "beyond the limit")
+		assert.As[*mcp.LimitError](t, assert.Err(newEventReader(&chunks{data: in, size: size}, int64(len(text)-1)).next()), "beyond the limit")
 	}
 }
 

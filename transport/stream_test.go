@@ -237,8 +237,7 @@ func (f *farEnd) name(t *testing.T) string {
 func (f *farEnd) call(ctx context.Context, name string, size int) <-chan error {
 	failed := make(chan error, 1)
 	go func() {
-		params := fmt.Sprintf(`{"name":%q,"arguments":%q}`, name, strings.Repeat("x", size))
-		_, err := f.Call(ctx, "tools/call", json.RawMessage(params), nil)
+		_, err := f.Call(ctx, "tools/call", json.RawMessage(fmt.Sprintf(`{"name":%q,"arguments":%q}`, name, strings.Repeat("x", size))), nil)
 		failed <- err
 	}()
 	return failed

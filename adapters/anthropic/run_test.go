@@ -144,8 +144,7 @@ func TestResults(t *testing.T) {
 			data := string(mustJSON(t, turn.Results(answer(test.res))))
 			assert.Contains(t, data, test.want)
 			assert.False(t, strings.Contains(data, `"is_error":true`) && strings.Contains(data, `"image"`), "an image beside is_error: %s", data)
-			beta := string(mustJSON(t, turn.BetaResults(answer(test.res))))
-			assert.Equal(t, canonical(t, []byte(beta)), canonical(t, []byte(data)), "the beta")
+			assert.Equal(t, canonical(t, []byte(string(mustJSON(t, turn.BetaResults(answer(test.res)))))), canonical(t, []byte(data)), "the beta")
 		})
 	}
 	assert.False(t, turn.Results() != nil || turn.BetaResults() != nil, "a message without results")
@@ -200,13 +199,11 @@ func TestConcurrency(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			model := newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{}`)), says("done"))
-			c := &conversation{client: newClient(model.URL), registry: r}
+			c := &conversation{client: newClient(newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{}`)), says("done")).URL), registry: r}
 			if turn, err := c.Ask(t.Context(), "go"); err != nil || turn.Text != "done" {
 				t.Errorf("%+v, %v", turn, err)
 			}
-			model2 := newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{}`)), says("done"))
-			run := &running{client: newClient(model2.URL), registry: r}
+			run := &running{client: newClient(newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{}`)), says("done")).URL), registry: r}
 			if turn, err := run.Ask(t.Context(), "go"); err != nil || turn.Text != "done" {
 				t.Errorf("%+v, %v", turn, err)
 			}

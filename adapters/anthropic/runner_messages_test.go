@@ -194,8 +194,7 @@ func TestMessagesOfPaused(t *testing.T) {
 		{"nothing else", "pause_turn", []string{search}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRegistry(t, tool("it"))
-			tools, runner := newRunner(t, r, newEndpoint(t, reply{stop: c.stop, content: strings.Join(c.content, ",")}), nil)
+			tools, runner := newRunner(t, newRegistry(t, tool("it")), newEndpoint(t, reply{stop: c.stop, content: strings.Join(c.content, ",")}), nil)
 			step(t, tools, runner)
 			before := mustJSON(t, runner.Params.Messages)
 			messages := tools.Messages(runner)

@@ -98,8 +98,7 @@ func TestOtherToolsOfAgent(t *testing.T) {
 	}))(t)
 	model.Then(calls("install", `{}`), calls("exit", `{"final_result":"over"}`))
 	a := &adkAgent{}
-	turn := assert.Value(a.events(adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: made}).Query(t.Context(), "go")))(t)
-	assert.Equal(t, turn.Text, "over")
+	assert.Equal(t, assert.Value(a.events(adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: made}).Query(t.Context(), "go")))(t).Text, "over")
 	assert.List(t, told(model.Requests()[1]), []string{"exit", "picture"}, "the model is told of")
 }
 

@@ -71,8 +71,7 @@ func TestStreamOfTexts(t *testing.T) {
 	var l log
 	model := newModel(t)
 	model.Then(calls("picture", `{}`, "picture", `{}`, "nobody", `{}`), says("done"))
-	a := startAgent(&belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, true)(t, newCautious(t, &l), model.URL)
-	turn, err := a.Ask(t.Context(), "go")
+	turn, err := startAgent(&belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, true)(t, newCautious(t, &l), model.URL).Ask(t.Context(), "go")
 	assert.False(t, err != nil || turn.Text != "done" || len(model.Requests()[1].Results) != 3, "%+v, %v, %q", turn, err, model.Refused())
 }
 
@@ -106,8 +105,7 @@ func TestInterruptsOfManyRuns(t *testing.T) {
 				t.Errorf("%+v, %v", waits, err)
 				return
 			}
-			ctx := compose.ResumeWithData(t.Context(), waits[0].InterruptID, belt.Decision{Approve: true})
-			out, _, err := r.run(ctx, nil)
+			out, _, err := r.run(compose.ResumeWithData(t.Context(), waits[0].InterruptID, belt.Decision{Approve: true}), nil)
 			assert.False(t, err != nil || texts(b, out)[0] != fmt.Sprintf("removed file %d", i), "%v, %v", out, err)
 		})
 	}

@@ -142,8 +142,7 @@ func TestResumeTwiceAfterRestart(t *testing.T) {
 		_ = own.Set(t.Context(), "x", checkpoint)
 		r := newRig(t, b, own)
 		wg.Go(func() {
-			ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
-			out, waits, err := r.run(ctx, nil)
+			out, waits, err := r.run(compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true}), nil)
 			for err == nil && len(waits) > 0 { // it came before the first one's approval
 				out, waits, err = r.run(t.Context(), nil)
 			}

@@ -106,8 +106,7 @@ func TestMediaByModel(t *testing.T) {
 
 // TestTextOnly has no media at all for models that take none.
 func TestTextOnly(t *testing.T) {
-	tools := turn(t, &belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, picture(t))
-	contents, err := tools.Run(t.Context(), answers(calls("look", "1", nil)))
+	contents, err := turn(t, &belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, picture(t)).Run(t.Context(), answers(calls("look", "1", nil)))
 	assert.False(t, err != nil || len(contents) != 1 || len(contents[0].Parts[0].FunctionResponse.Parts) != 0, "%+v, %v", contents, err)
 }
 

@@ -325,8 +325,7 @@ func TestUndo(t *testing.T) {
 	}
 	assert.Equal(t, assert.Value(s.manager.Host().Inspect("a"))(t).Entry.Headers["Authorization"].Reveal(), "Bearer "+secret)
 	s.data("PUT", servers+"/a", `{"name":"c"}`)
-	_, err := s.manager.Undo(t.Context(), manage.Change{})
-	assert.Equal(t, failed(err), record.CodeConflict, "undo of a change that was not made")
+	assert.Equal(t, failed(assert.Err(s.manager.Undo(t.Context(), manage.Change{}))), record.CodeConflict, "undo of a change that was not made")
 }
 
 func failed(err error) record.Code {

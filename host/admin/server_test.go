@@ -208,8 +208,7 @@ func TestEchoKeepsSecrets(t *testing.T) {
 		assert.Equal(t, string(was), string(is), "%s: after an echo", r.Name)
 	}
 	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer " + secret}})
-	shown := s.data("GET", servers+"/a", "")
-	body, _ := json.Marshal(map[string]any{"url": "https://evil.example/mcp", "headersJson": shown["headersJson"]})
+	body, _ := json.Marshal(map[string]any{"url": "https://evil.example/mcp", "headersJson": s.data("GET", servers+"/a", "")["headersJson"]})
 	assert.Equal(t, s.do("owner", "PUT", servers+"/a", string(body), nil).status, http.StatusBadRequest, "a masked secret for another host")
 }
 

@@ -85,8 +85,7 @@ func TestWhichFormat(t *testing.T) {
 func TestUserFilesHaveNoProject(t *testing.T) {
 	const in = `{"mcpServers": {"a": {"command": "${workspaceFolder}/x"}}}`
 	for scope, fails := range map[Scope]bool{ScopeUser: true, ScopeProgram: false, ScopeProject: false} {
-		c := assert.Value(Parse(t.Context(), "/home/ann/.cursor/mcp.json", []byte(in), &Options{Scope: scope, Lookup: lookup}))(t)
-		s := c.Servers[0]
+		s := assert.Value(Parse(t.Context(), "/home/ann/.cursor/mcp.json", []byte(in), &Options{Scope: scope, Lookup: lookup}))(t).Servers[0]
 		assert.True(t, (s.Err != nil) == fails && (fails || s.Command == "/home/ann/x"), "%q: %q, %v", scope, s.Command, s.Err)
 	}
 }

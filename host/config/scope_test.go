@@ -83,8 +83,7 @@ func localWorld(t *testing.T, files map[string]string) (home, project string) {
 func mergedFor(t *testing.T, home, project string) *Config {
 	t.Helper()
 	none := func(string) (string, bool) { return "", false }
-	configs := assert.Value(LoadAll(t.Context(), Find(&FindOptions{Home: home, Project: project, Lookup: none}), &Options{Lookup: none}))(t)
-	return Merge(configs...)
+	return Merge(assert.Value(LoadAll(t.Context(), Find(&FindOptions{Home: home, Project: project, Lookup: none}), &Options{Lookup: none}))(t)...)
 }
 
 func command(c *Config, name string) (string, Scope) {

@@ -40,8 +40,7 @@ func TestSearchMode(t *testing.T) {
 		assert.Contains(t, hits[:80], "__destroys(text?: string", "%s: the first hit", revision)
 		assert.Contains(t, hits[:80], "may destroy", "%s: the first hit", revision)
 		assert.True(t, len(hits) < 2000, "%s: hits of %d bytes are small", revision, len(hits))
-		described := c.wantText(t, "describe_tool", `{"names":["one__echo"]}`, `"name":"one__echo"`)
-		assert.Contains(t, described.text(), `"inputSchema":{`, "%s", revision)
+		assert.Contains(t, c.wantText(t, "describe_tool", `{"names":["one__echo"]}`, `"name":"one__echo"`).text(), `"inputSchema":{`, "%s", revision)
 		for _, call := range []struct{ tool, args, want string }{
 			{"call_tool", `{"tool":"one__reads"}`, "did reads"},
 			{"call_tool", `{"server":"two","tool":"reads","arguments":{}}`, "did reads"},
@@ -62,8 +61,7 @@ func TestSearchMode(t *testing.T) {
 			assert.Equal(t, m.at("isError") != "true", strings.HasPrefix(call.want, "did"), "%s: %s %s: it is no error", revision, call.tool, call.args)
 		}
 		for _, args := range []string{`{"tool":"one__nope"}`, `{"server":"three","tool":"reads"}`, `{"server":"one","tool":"nope"}`} {
-			m := c.want(t, -32602, "tools/call", toolParams("call_tool", args))
-			assert.Contains(t, m.Error.Message, "unknown tool", "%s: %s", revision, args)
+			assert.Contains(t, c.want(t, -32602, "tools/call", toolParams("call_tool", args)).Error.Message, "unknown tool", "%s: %s", revision, args)
 		}
 	}
 }

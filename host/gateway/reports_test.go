@@ -379,8 +379,7 @@ func TestSameIDs(t *testing.T) {
 	waiting := query{user: c.user, session: c.session, body: callOf(9, "tools/call", "{"+toolParams("one__wait", `{}`)+"}")}
 	all.Go(func() { s.do(t, waiting) })
 	s.server.waits(t, 1)
-	second := query{user: c.user, session: c.session, body: callOf(9, "tools/call", "{"+toolParams("one__echo", `{"text":"x"}`)+"}")}
-	m := s.do(t, second).message(t)
+	m := s.do(t, query{user: c.user, session: c.session, body: callOf(9, "tools/call", "{"+toolParams("one__echo", `{"text":"x"}`)+"}")}).message(t)
 	assert.Equal(t, m.code(), -32600, "the code of the second: %s", m.Result)
 	c.delete(t)
 	all.Wait()
@@ -440,8 +439,7 @@ func TestResultsPass(t *testing.T) {
 		//report: Gateway | giantswarm/muster#972, IBM/mcp-context-forge#4042 | blocks and members that a gateway does not know vanish | they pass as they are
 		"unknown": `{"content":[{"type":"hologram","data":"x","annotations":{"audience":["user"]}},{"type":"resource_link","uri":"a:b","name":"n","icons":[{"src":"data:,"}]}],"later":{"a":1e400}}`,
 	} {
-		raw := &rawServer{results: map[string]string{"tools/list": toolsNamed("do"), "tools/call do": result}}
-		s := openRaw(t, map[string]*rawServer{"raw": raw})
+		s := openRaw(t, map[string]*rawServer{"raw": &rawServer{results: map[string]string{"tools/list": toolsNamed("do"), "tools/call do": result}}})
 		for _, path := range []string{"/mcp", "/s/raw/mcp"} {
 			tool := map[string]string{"/mcp": "raw__do", "/s/raw/mcp": "do"}[path]
 			assert.Equal(t, string(s.connect(t, &client{path: path}).call(t, tool, `{}`).Result), result, "%s at %s", name, path)

@@ -46,8 +46,7 @@ func TestModernTask(t *testing.T) {
 	c.want(t, -32601, "tasks/result", about)
 	s.modern("a", "").want(t, -32021, "tasks/get", about, "not declared")
 	s.modern("a", "").want(t, -32021, "subscriptions/listen", fmt.Sprintf(`"notifications":{"taskIds":[%q]}`, m.at("taskId")), "not declared")
-	named := s.do(t, c.query("tasks/get", about).with("Mcp-Name", "x")).message(t)
-	assert.Equal(t, named.code(), -32020, "another name in the header: the code")
+	assert.Equal(t, s.do(t, c.query("tasks/get", about).with("Mcp-Name", "x")).message(t).code(), -32020, "another name in the header: the code")
 
 	assert.Equal(t, status(), "working", "the status")
 	close(gate)

@@ -146,8 +146,7 @@ func TestQuarantinedTool(t *testing.T) {
 		s.connect(t, &client{path: path + "/direct"}).wantText(t, name, `{}`, "copy")
 		c := s.connect(t, &client{path: path + "/search"})
 		c.wantText(t, "retrieve_tools", `{"query":"send a mail"}`, "No tool fits")
-		described := c.wantText(t, "describe_tool", fmt.Sprintf(`{"names":[%q]}`, name), "quarantine")
-		assert.Lacks(t, described.text(), "copy", "%s: the definition", path)
+		assert.Lacks(t, c.wantText(t, "describe_tool", fmt.Sprintf(`{"names":[%q]}`, name), "quarantine").text(), "copy", "%s: the definition", path)
 		for _, tool := range []string{"call_tool", "call_tool_read", "call_tool_destructive"} {
 			for _, args := range []string{fmt.Sprintf(`{"tool":%q}`, name), `{"server":"belt","tool":"mail"}`} {
 				assert.Equal(t, c.wantText(t, tool, args, "copy").at("isError"), "true", "%s: %s %s: an error", path, tool, args)

@@ -118,8 +118,7 @@ func TestEachKeyHasAnEffectOrAWarning(t *testing.T) {
 		if strings.HasSuffix(name, ".toml") {
 			text = strings.ReplaceAll(text, `": `, `" = `)
 		}
-		c := assert.Value(config.Parse(t.Context(), name, []byte(text), &config.Options{Formats: formats, Scope: config.ScopeUser}))(t)
-		return c.Servers[0]
+		return assert.Value(config.Parse(t.Context(), name, []byte(text), &config.Options{Formats: formats, Scope: config.ScopeUser}))(t).Servers[0]
 	}
 	tried := 0
 	for _, file := range files {

@@ -136,6 +136,5 @@ func TestLocks(t *testing.T) {
 			assert.Equal(t, len(assert.Value(os.ReadDir(filepath.Dir(path)))(t)), 0, "files that are left")
 		})
 	}
-	_, err := Lock(t.Context(), filepath.Join(t.TempDir(), "missing", "file"))
-	assert.Is(t, err, fs.ErrNotExist, "a lock in a folder that is not there")
+	assert.Is(t, assert.Err(Lock(t.Context(), filepath.Join(t.TempDir(), "missing", "file"))), fs.ErrNotExist, "a lock in a folder that is not there")
 }

@@ -42,8 +42,7 @@ func toolFeatures() []feature {
 			},
 			"npm": func(t *testing.T, p *peer) {
 				for _, kind := range []string{"Text", "Blob"} {
-					res := p.tool(t, "get-resource-reference", `{"resourceType":"`+kind+`","resourceId":7}`, nil)
-					want(t, embedded(t, res), "Resource 7")
+					want(t, embedded(t, p.tool(t, "get-resource-reference", `{"resourceType":"`+kind+`","resourceId":7}`, nil)), "Resource 7")
 				}
 			},
 		}},

@@ -73,8 +73,7 @@ func TestParseErrors(t *testing.T) {
 		{"\ufeff{x}", `1:2: expected a key in double quotes, found 'x'`},
 		{deep(129), "1:129: " + strings.Repeat("[0]", 128) + ": nested deeper than 128 levels"},
 	} {
-		_, err := Parse([]byte(test.in))
-		assert.Equal(t, assert.As[*SyntaxError](t, err, "%.40q", test.in).Error(), test.want, "%.40q", test.in)
+		assert.Equal(t, assert.As[*SyntaxError](t, assert.Err(Parse([]byte(test.in))), "%.40q", test.in).Error(), test.want, "%.40q", test.in)
 	}
 	assert.Value(Parse([]byte(deep(MaxDepth))))(t)
 }

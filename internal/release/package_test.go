@@ -72,8 +72,7 @@ func (s *stranger) tryPackages(t *testing.T) {
 	cmd.Stderr = os.Stderr
 	assert.OK(t, cmd.Start())
 	defer func() { _ = errors.Join(cmd.Process.Kill(), cmd.Wait()) }()
-	line := assert.Value(bufio.NewReader(stdout).ReadString('\n'))(t)
-	url := strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(line, "URL:")), "/mcp")
+	url := strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(assert.Value(bufio.NewReader(stdout).ReadString('\n'))(t), "URL:")), "/mcp")
 	res := assert.Value(http.Get(url + "/healthz"))(t)
 	defer res.Body.Close()
 	assert.Equal(t, res.StatusCode, 200, "%s/healthz", url)

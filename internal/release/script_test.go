@@ -113,8 +113,7 @@ func TestScriptWritesRequirements(t *testing.T) {
 	r := newRepository(t)
 	_, errs, err := r.release(t, "-require", "v1.3.0-rc.1")
 	assert.OK(t, err, "%s", errs)
-	changed := strings.Fields(r.run(t, "git", "diff", "--name-only"))
-	assert.Equal(t, fmt.Sprintf("%q", changed), `["a/go.mod" "b/go.mod" "c/go.mod" "d/go.mod"]`)
+	assert.Equal(t, fmt.Sprintf("%q", strings.Fields(r.run(t, "git", "diff", "--name-only"))), `["a/go.mod" "b/go.mod" "c/go.mod" "d/go.mod"]`)
 	diff := r.run(t, "git", "diff", "-U0", "a/go.mod")
 	assert.Equal(t, diff[strings.LastIndex(diff, "\n")+1:], "+require "+tiny+" v1.3.0-rc.1 // indirect")
 }

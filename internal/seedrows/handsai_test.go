@@ -126,8 +126,7 @@ var handsai = []row{
 			if err != nil {
 				continue // refused at once
 			}
-			_, err = handsaiCall(t, handsaiRegistry(t, nil, s), handsaiCreateIssue)
-			assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s", at)
+			assert.Equal(t, mcp.OutcomeOf(assert.Err(handsaiCall(t, handsaiRegistry(t, nil, s), handsaiCreateIssue))), mcp.NotSent, "%s", at)
 			_ = s.Close()
 		}
 		as := authtest.NewServer(t, nil)
@@ -139,8 +138,7 @@ var handsai = []row{
 		assert.OK(t, err)
 		t.Cleanup(func() { _ = logins.Close() })
 		h := open(t, "mcp.json", `{"mcpServers":{"s":{"url":"`+rs.URL+`"}}}`, &host.Options{Logins: logins})
-		_, err = h.Login(patience(t), session.Key{Server: "s"})
-		assert.True(t, err != nil, "a login at an address of this network is refused")
+		assert.True(t, assert.Err(h.Login(patience(t), session.Key{Server: "s"})) != nil, "a login at an address of this network is refused")
 	}},
 	{49, func(t *testing.T) {
 		var path, sent string
@@ -181,8 +179,7 @@ var handsai = []row{
 		s := handsaiService(t, 0, web.URL, func(a *rest.API) {
 			a.Auth = rest.Auth{Type: rest.FetchToken, Token: &rest.TokenRequest{URL: web.URL + "/token", Extract: "data.access_token", Rejected: []string{"token_expired"}}}
 		}, nil)
-		res := assert.Value(handsaiCall(t, handsaiRegistry(t, nil, s), handsaiCreateIssue))(t)
-		assert.Equal(t, result.Text(res), handsaiIssue, "result")
+		assert.Equal(t, result.Text(assert.Value(handsaiCall(t, handsaiRegistry(t, nil, s), handsaiCreateIssue))(t)), handsaiIssue, "result")
 		assert.Equal(t, fmt.Sprint(fetched.Load(), called.Load()), "2 2", "tokens fetched and calls made")
 
 		var header string

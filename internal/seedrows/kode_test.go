@@ -170,14 +170,12 @@ var kode = []row{
 	}},
 	{43, func(t *testing.T) {
 		no := false
-		ask := allowing(t, policy.Rule{Verdict: approval.Ask, Native: &no})
-		opts := &host.Options{Registry: registry.New(&registry.Options{Approver: ask})}
+		opts := &host.Options{Registry: registry.New(&registry.Options{Approver: allowing(t, policy.Rule{Verdict: approval.Ask, Native: &no})})}
 		h := open(t, "mcp.json", `{"mcpServers": {"myserver": `+kodeServer+`}}`, opts)
 		for range 2 { // always
 			_, err := h.Registry().Call(patience(t), "myserver__calculate", []byte(kodeArguments))
 			required := assert.As[*registry.ApprovalRequiredError](t, err)
-			res := assert.Value(h.Registry().Approve(patience(t), required.Request.ID, nil))(t)
-			assert.Equal(t, result.Text(res), kodeArguments, "answer")
+			assert.Equal(t, result.Text(assert.Value(h.Registry().Approve(patience(t), required.Request.ID, nil))(t)), kodeArguments, "answer")
 		}
 	}},
 }

@@ -105,8 +105,7 @@ func TestRoomOfALaterPause(t *testing.T) {
 		<-waits
 		return textResult(""), nil
 	}}
-	r := newRegistry(t, &registry.Options{Approver: asking}, gate, new(counter).tool("s", "work"))
-	c := newRunner(t, r, &codemode.Options{MaxRuns: 1})
+	c := newRunner(t, newRegistry(t, &registry.Options{Approver: asking}, gate, new(counter).tool("s", "work")), &codemode.Options{MaxRuns: 1})
 	first := make(chan error)
 	go func() {
 		_, err := c.Run(t.Context(), &codemode.Script{Code: `await tools.s.gate({}); await tools.s.work({})`})
@@ -209,8 +208,7 @@ func TestPausedForTooLong(t *testing.T) {
 // A dry run makes the calls that only read, and lists the others.
 func TestDryRun(t *testing.T) {
 	done := new(counter)
-	r := newRegistry(t, &registry.Options{Approver: asking}, echo("s", "list"), echo("stranger", "list"), done.tool("s", "work"))
-	c := newRunner(t, r, nil)
+	c := newRunner(t, newRegistry(t, &registry.Options{Approver: asking}, echo("s", "list"), echo("stranger", "list"), done.tool("s", "work")), nil)
 	report := assert.Value(c.Run(t.Context(), &codemode.Script{DryRun: true, Code: `
 		const {ids} = await tools.s.list({ids: [1, 2]});
 		await tools.stranger.list({});

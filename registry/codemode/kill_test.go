@@ -102,8 +102,7 @@ func TestManyScripts(t *testing.T) {
 
 // A caller may ask for less time.
 func TestTimeout(t *testing.T) {
-	c := newRunner(t, newRegistry(t, nil), nil)
-	res := assert.Value(c.Tool(nil).Call(t.Context(), []byte(`{"code":"while (true) {}","timeout":0.3}`)))(t)
+	res := assert.Value(newRunner(t, newRegistry(t, nil), nil).Tool(nil).Call(t.Context(), []byte(`{"code":"while (true) {}","timeout":0.3}`)))(t)
 	assert.Equal(t, textOf(res), `{"error":"the script was ended at its limit: Time, at most 300ms"}`)
 }
 

@@ -200,8 +200,7 @@ func TestRuleErrors(t *testing.T) {
 		{"policy: rules[0].Tool: the pattern \"a\\x00b\" has white space at an end, or control", []policy.Rule{{Tool: "a\x00b"}}},
 	} {
 		_, err := policy.New(approval.Ask, tt.rules...)
-		got := fmt.Sprint(err)
-		assert.True(t, strings.HasPrefix(got, tt.want), "%q: got the error", fmt.Sprintf("%+v", tt.rules))
+		assert.True(t, strings.HasPrefix(fmt.Sprint(err), tt.want), "%q: got the error", fmt.Sprintf("%+v", tt.rules))
 	}
 
 	_, err := policy.New(7)

@@ -47,8 +47,7 @@ func TestAllowedCallers(t *testing.T) {
 		{profile.Ollama, []string{"programmatic"}, `"properties":{}}}}`},
 	} {
 		c := called(t, test.provider, output, test.callers...)
-		got := string(c.Declaration())
-		assert.True(t, strings.HasSuffix(got, test.want), "%s, %q: got", test.provider, test.callers)
+		assert.True(t, strings.HasSuffix(string(c.Declaration()), test.want), "%s, %q: got", test.provider, test.callers)
 		programs := strings.Contains(test.want, "allowed_callers")
 		assert.Equal(t, c.Programs(), programs, "%s, %q: Programs", test.provider, test.callers)
 		assert.Equal(t, c.AllowedCallers != nil, programs, "%s, %q: it has callers", test.provider, test.callers)
@@ -96,7 +95,6 @@ func TestTurnPrograms(t *testing.T) {
 			}
 			return nil
 		}}}
-		turn := assert.Value(profile.NewTurn(t.Context(), reg, profile.OpenAI, opts))(t)
-		assert.Equal(t, turn.Set().Programs(), programs, "%s: Programs", caller)
+		assert.Equal(t, assert.Value(profile.NewTurn(t.Context(), reg, profile.OpenAI, opts))(t).Set().Programs(), programs, "%s: Programs", caller)
 	}
 }

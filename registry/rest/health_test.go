@@ -46,8 +46,7 @@ func TestHealth(t *testing.T) {
 
 func TestHealthOfWhatCannotBeReached(t *testing.T) {
 	server := newTestServer(t, nil)
-	api := &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}}
-	assert.As[*secretError](t, newTestService(t, api).Health(t.Context()))
+	assert.As[*secretError](t, newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}}).Health(t.Context()))
 	s := newTestService(t, &API{BaseURL: server.URL})
 	server.Close()
 	assert.Equal(t, assert.As[*callError](t, s.Health(t.Context())).endpoint, "")

@@ -50,8 +50,7 @@ func TestKeptForAWhile(t *testing.T) {
 		b.keepFor = time.Minute
 		r := newShaper(Options{}, b)
 		ctx := t.Context()
-		handle := handleIn(t, r.Shape(ctx, stranger(), resultOf(textBlock(strings.Repeat("x", 40000)))))
-		args := json.RawMessage(`{"handle":"` + handle + `"}`)
+		args := json.RawMessage(`{"handle":"` + handleIn(t, r.Shape(ctx, stranger(), resultOf(textBlock(strings.Repeat("x", 40000))))) + `"}`)
 		time.Sleep(time.Minute - time.Nanosecond)
 		assert.False(t, callReader(t, ctx, r, args).IsError, "expired too early")
 		time.Sleep(time.Nanosecond)

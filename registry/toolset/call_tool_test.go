@@ -54,8 +54,7 @@ func TestCallTool(t *testing.T) {
 
 // What is wrong is said of the tool that is meant.
 func TestCallToolErrors(t *testing.T) {
-	accepted := ledger.New(nil)
-	r := searching(t, registry.Options{Ledger: accepted, Approver: mustPolicy(t, approval.Allow, policy.Rule{Tool: "books__delete"})})
+	r := searching(t, registry.Options{Ledger: ledger.New(nil), Approver: mustPolicy(t, approval.Allow, policy.Rule{Tool: "books__delete"})})
 	tool, calls := recorded("books", "create", titled)
 	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."))
 	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."), serverTool("books", "new", ""))

@@ -53,8 +53,7 @@ func TestSearchReturnsWhatIsThereNow(t *testing.T) {
 	again := serverTool("notes", "write", "")
 	mustReplace(t, r, "notes", again)
 	assert.Equal(t, r.Snapshot().Version(), before.Version(), "the same definitions make a new version")
-	matches := assert.Value(r.Search(t.Context(), toolset.Query{Text: "write"}))(t)
-	assert.Equal(t, assert.Only(t, matches).Tool, registry.Tool(again), "the tool")
+	assert.Equal(t, assert.Only(t, assert.Value(r.Search(t.Context(), toolset.Query{Text: "write"}))(t)).Tool, registry.Tool(again), "the tool")
 }
 
 // What waits for approval is not found before a person approved it.

@@ -78,8 +78,7 @@ func TestToolsetMaxTools(t *testing.T) {
 		{128, 0, 0, false}, {129, 0, 0, true}, {129, 129, 0, false}, {129, -1, 0, false}, {129, 0, 1, false}, {2, 1, 0.9, true}, {1, 1, -1, true},
 	} {
 		mustReplace(t, r, "s", tools[:c.tools]...)
-		set := r.Toolset(t.Context(), &toolset.SetOptions{MaxTools: c.max, Share: c.share})
-		assert.Equal(t, set.Searching, c.searching, "%+v: searching", c)
+		assert.Equal(t, r.Toolset(t.Context(), &toolset.SetOptions{MaxTools: c.max, Share: c.share}).Searching, c.searching, "%+v: searching", c)
 	}
 }
 

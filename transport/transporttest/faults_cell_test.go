@@ -71,8 +71,7 @@ type attempt struct {
 func (c *cell) fail(kind trouble, format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	place := fmt.Sprintf("%s, revision %s, seed %d: ", c.wire, c.plan.Era, c.seed)
-	c.problems[kind] = append(c.problems[kind], place+fmt.Sprintf(format, args...))
+	c.problems[kind] = append(c.problems[kind], fmt.Sprintf("%s, revision %s, seed %d: ", c.wire, c.plan.Era, c.seed)+fmt.Sprintf(format, args...))
 }
 
 // run runs the cell from beginning to end.

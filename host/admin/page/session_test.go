@@ -206,8 +206,7 @@ func TestLink(t *testing.T) {
 		assert.Equal(t, path, "/admin/")
 		assert.True(t, len(token) >= 26, "the token is random")
 		body := `{"once":"` + token + `"}`
-		cookie := signInAs(t, p, body)
-		assert.Equal(t, do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode, 200, "with the session of the link: got status")
+		assert.Equal(t, do(p, "GET", "/api/v1/me", "", signInAs(t, p, body), nil).StatusCode, 200, "with the session of the link: got status")
 		assert.Equal(t, do(p, "POST", "/admin/session", body, browser{}, nil).StatusCode, 401, "the second time: got status")
 		_, late, _ := strings.Cut(p.Link("good"), "#once=")
 		time.Sleep(maxWait)

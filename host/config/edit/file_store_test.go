@@ -260,7 +260,6 @@ func TestProposedIsWritten(t *testing.T) {
 			assert.Equal(t, len(all), 0, "%s", name)
 			continue
 		}
-		s := assert.Value(record.ReadServer(t.Context(), store, "new", opts))(t)
-		assert.Equal(t, s.Source.Scope, config.ScopeProposed, "%s: the scope", name)
+		assert.Equal(t, assert.Value(record.ReadServer(t.Context(), store, "new", opts))(t).Source.Scope, config.ScopeProposed, "%s: the scope", name)
 	}
 }

@@ -214,11 +214,9 @@ func checkRevisions(p *twoStores) {
 	assert.OK(p, err)
 	assert.True(p, second != first.Revision, "another revision")
 	assert.Equal(p, p.get(p.first, "a").Revision, second)
-	_, err = p.first.Save(p.Context(), "a", local("a", "3"), first.Revision)
-	p.expectCode("Save over another revision", err, record.CodeConflict)
+	p.expectCode("Save over another revision", assert.Err(p.first.Save(p.Context(), "a", local("a", "3"), first.Revision)), record.CodeConflict)
 	p.expectCode("Save without revision", assert.Err(p.first.Save(p.Context(), "a", local("a", "3"), "")), record.CodeConflict)
-	_, err = p.first.Save(p.Context(), "gone", local("gone", "3"), second)
-	p.expectCode("Save of what is not there", err, record.CodeNotFound)
+	p.expectCode("Save of what is not there", assert.Err(p.first.Save(p.Context(), "gone", local("gone", "3"), second)), record.CodeNotFound)
 	p.expect(local("a", "2"))
 
 	// What another process has changed is another revision here.

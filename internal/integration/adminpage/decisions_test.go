@@ -283,8 +283,7 @@ func (p *tab) harmless(where string) {
 func TestHostileTexts(t *testing.T) {
 	server := hostileServer()
 	s := open(t, remote("hostile", serveHTTP(t, server)), remote("mail", serveHTTP(t, mailServer())))
-	long := strings.Repeat("<i>long</i> \u202E ", 1<<20/16)
-	args := assert.Value(json.Marshal(map[string]string{"to": markup + turning, "text": long}))(t)
+	args := assert.Value(json.Marshal(map[string]string{"to": markup + turning, "text": strings.Repeat("<i>long</i> \u202E ", 1<<20/16)}))(t)
 	assert.Fails(t, assert.Err(s.host.Registry().Call(session.WithUser(hosttest.Watchdog(t), markup+turning), "mail__send", args)), "call")
 	p := s.tab(chromium.Start(t))
 	p.signIn(s.owner)
