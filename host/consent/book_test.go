@@ -12,10 +12,14 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func launch(arg string) *consent.Launch {
 	return &consent.Launch{Server: "notes", Title: "Notes", Source: "/p/.mcp.json:3", Project: "/p", Transport: "stdio", Path: "/bin/notes", Args: []string{arg}}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/codex"
@@ -14,6 +16,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // An entry that sends credentials of its own gets no handler that would send others.
 func TestNoHandlerWhereNobodyLogsIn(t *testing.T) {

@@ -5,7 +5,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestResponsesRefuses has requests that OpenAI answers with status 400.
 func TestResponsesRefuses(t *testing.T) {

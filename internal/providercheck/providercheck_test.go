@@ -5,8 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A checker returns what a provider would refuse of a declaration.
 type checker func(declaration []byte) []string

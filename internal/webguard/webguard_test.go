@@ -7,8 +7,12 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // at returns a request that came in at an address, to a host, from a page of an origin.
 func at(local net.Addr, host, origin string) *http.Request {

@@ -3,8 +3,12 @@ package wildtest
 import (
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The comparison sees what encoding/json would change.
 func TestSameTokens(t *testing.T) {

@@ -8,10 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A loginError is an error of a transport that needs a login.
 type loginError struct{}

@@ -7,9 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fieldsOf returns the fields of a schema.
 func fieldsOf(t *testing.T, schema string) []form.Field {

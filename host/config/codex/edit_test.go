@@ -13,11 +13,15 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/configtest"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const before = `# top
 model = "o3" # which

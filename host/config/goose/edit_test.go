@@ -12,12 +12,16 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/configtest"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/mcpbelt/mcpbelt/internal/yamljson"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const before = `# top
 GOOSE_MODEL: gpt # which

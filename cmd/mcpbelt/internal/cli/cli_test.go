@@ -12,9 +12,12 @@ import (
 	"time"
 
 	"github.com/clipperhouse/displaywidth"
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newEnv returns an environment with a terminal of so many columns, or none.
 func newEnv(width int, variables ...string) (env *Env, stdout, stderr *bytes.Buffer) {

@@ -11,12 +11,15 @@ import (
 	"time"
 
 	"github.com/zalando/go-keyring"
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/database"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newEnv returns an environment with folders of its own.
 func newEnv(t *testing.T) *cli.Env {

@@ -15,11 +15,15 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // stubs returns what the generated packages import, as little of it as they use.
 func stubs() map[string]string {
