@@ -105,52 +105,34 @@ func TestLateDecision(t *testing.T) {
 	})
 }
 
-// A second resume of the same checkpoint does not make the call a second time.
+// A second resume of the same checkpoint does not make the call a second time, also if the
+// program was restarted in between.
 func TestResumeTwice(t *testing.T) {
-	var l log
-	reg := newCautious(t, &l)
-	s := newStore()
-	r := newRig(t, belt.New(reg, nil), s)
-	w := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
-	checkpoint, _, _ := s.Get(t.Context(), "x")
-	var wg sync.WaitGroup
-	for i := range 8 {
-		own := newStore()
-		_ = own.Set(t.Context(), "x", checkpoint)
-		r := newRig(t, belt.New(reg, nil), own)
-		wg.Go(func() {
-			ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
-			if out, _, err := r.run(ctx, nil); err != nil || texts(r.belt, out)[0] != "removed a" {
-				t.Errorf("resume %d: %v, %v", i, out, err)
-			}
-		})
+	for _, restart := range []bool{false, true} {
+		var l log
+		s := newStore()
+		b := belt.New(newCautious(t, &l), nil)
+		w := newRig(t, b, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
+		checkpoint, _, _ := s.Get(t.Context(), "x")
+		if restart {
+			b = belt.New(newCautious(t, &l), nil)
+		}
+		var wg sync.WaitGroup
+		for i := range 8 {
+			own := newStore()
+			_ = own.Set(t.Context(), "x", checkpoint)
+			r := newRig(t, b, own)
+			wg.Go(func() {
+				out, waits, err := r.run(compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true}), nil)
+				for restart && err == nil && len(waits) > 0 { // it came before the first one's approval
+					out, waits, err = r.run(t.Context(), nil)
+				}
+				assert.False(t, err != nil || texts(b, out)[0] != "removed a", "restart=%v: resume %d: %v, %v", restart, i, out, err)
+			})
+		}
+		wg.Wait()
+		assert.Equal(t, len(l.calls()), 1, "restart=%v: the calls", restart)
 	}
-	wg.Wait()
-	assert.Equal(t, len(l.calls()), 1, "the calls")
-}
-
-// Nor does it if the program was restarted in between.
-func TestResumeTwiceAfterRestart(t *testing.T) {
-	var l log
-	s := newStore()
-	w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
-	checkpoint, _, _ := s.Get(t.Context(), "x")
-	b := belt.New(newCautious(t, &l), nil)
-	var wg sync.WaitGroup
-	for i := range 8 {
-		own := newStore()
-		_ = own.Set(t.Context(), "x", checkpoint)
-		r := newRig(t, b, own)
-		wg.Go(func() {
-			out, waits, err := r.run(compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true}), nil)
-			for err == nil && len(waits) > 0 { // it came before the first one's approval
-				out, waits, err = r.run(t.Context(), nil)
-			}
-			assert.False(t, err != nil || texts(b, out)[0] != "removed a", "resume %d: %v, %v", i, out, err)
-		})
-	}
-	wg.Wait()
-	assert.Equal(t, len(l.calls()), 1, "the calls")
 }
 
 // The agent of adk after a restart: another runner, another agent, another registry.

@@ -14,10 +14,8 @@ import (
 	"github.com/firebase/genkit/go/genkit"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
-	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // stored returns a response as it comes back from where a server keeps it.
@@ -86,39 +84,6 @@ func TestResponsesWait(t *testing.T) {
 	assert.Value(w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil))(t)
 	if parts := <-over; len(parts) != 1 || parts[0].ToolResponse.Output != "it is done" {
 		t.Errorf("got %v", parts)
-	}
-}
-
-// TestLogin has a call that waits for a login.
-func TestLogin(t *testing.T) {
-	w := newWorld(t)
-	login, in := make(chan struct{}), false
-	tool := registry.Remote("s", &mcp.Tool{Name: "vault", InputSchema: json.RawMessage(`{"type":"object"}`)},
-		func(context.Context, string, json.RawMessage, *mcp.RequestOptions) (*mcp.CallToolResult, error) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if !in {
-				return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "s", URL: "https://login.example", Done: login}, mcp.NotSent)
-			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "opened"}}}, nil
-		})
-	w.offer(tool)
-	turn := w.turn(nil)
-	resp := stored(t, w.generate(turn, asking("go"), calls("s__vault")))
-	waits := belt.Interrupts(resp)
-	if len(waits) != 1 || !waits[0].Login || waits[0].LoginURL != "https://login.example" || waits[0].Approval != "" {
-		t.Fatalf("the call waits as %+v", waits)
-	}
-	go func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		in = true
-		close(login)
-	}()
-	parts := assert.Value(turn.Responses(t.Context(), resp))(t)
-	w.generate(turn, []ai.GenerateOption{ai.WithMessages(resp.History()...), ai.WithToolResponses(parts...)})
-	if results, _ := outputs(w.last()); len(results) != 1 || results[0].Output != "opened" {
-		t.Errorf("the model got %+v", results)
 	}
 }
 

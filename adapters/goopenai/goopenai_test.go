@@ -154,21 +154,6 @@ func TestTurnsAtTheSameTime(t *testing.T) {
 	wg.Wait()
 }
 
-// What a model writes as arguments may be anything.
-func TestArgumentsThatAreNone(t *testing.T) {
-	r := registry.New(nil)
-	assert.OK(t, r.Add(registry.MustFunc("double", "doubles", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil })))
-	tools := assert.Value(belt.Tools(t.Context(), r, &belt.Options{Strict: true}))(t)
-	for _, arguments := range []string{"", "null", "{", "[]", `"{\"N\":1}"`, `{"N":1}{"N":2}`, "\xff", strings.Repeat("[", 100_000)} {
-		results, err := tools.Run(t.Context(), openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
-			{ID: "1", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "double", Arguments: arguments}},
-		}}})
-		if err != nil || len(results) != 1 || !strings.HasPrefix(results[0].Content, "The tool failed:") {
-			t.Errorf("arguments %.20q: %.200v, %v", arguments, results, err)
-		}
-	}
-}
-
 // The API has neither a search nor programs, and takes descriptions of 1,024 characters.
 func TestOptionsOfOtherAPIs(t *testing.T) {
 	r := registry.New(nil)
@@ -206,16 +191,6 @@ func TestMedia(t *testing.T) {
 // What a model wrote stands in the conversation from then on, and must not make the API
 // refuse it.
 func TestMessage(t *testing.T) {
-	for _, stream := range []bool{false, true} {
-		model := adaptertest.NewModel(t, adaptertest.OpenAIChat{})
-		model.Then(func(*adaptertest.Request) adaptertest.Reply {
-			return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "1", Name: "wipe"}, {ID: "2", Name: "wipe", Arguments: []byte(`{"a`)}}}
-		}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
-		r := registry.New(nil)
-		assert.OK(t, r.Add(registry.MustFunc("wipe", "wipes", func(context.Context, struct{}) (string, error) { return "ok", nil })))
-		turn, err := start(nil, stream)(t, r, model.URL).Ask(t.Context(), "wipe it")
-		assert.False(t, err != nil || turn.Text != "done" || len(model.Refused()) > 0, "%+v, %v; refused: %q", turn, err, model.Refused())
-	}
 	index := 0
 	choice := openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
 		{Index: &index, ID: "1", Function: openai.FunctionCall{Name: "a", Arguments: `{"n":1.0}`}},
