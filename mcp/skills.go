@@ -128,6 +128,9 @@ func (c *Client) GetSkill(ctx context.Context, uri string, opts *RequestOptions)
 // either may be trusted. Of a dynamic skill SKILL.md alone can be read, unchecked. For a path that the entry does not list
 // the error is [ErrResourceNotFound], and nothing is asked. Other errors are those of [Client.ReadResource].
 func (c *Client) ReadSkillFile(ctx context.Context, s *Skill, path string, opts *RequestOptions) ([]byte, error) {
+	if s == nil {
+		return nil, WithOutcome(errors.New("mcp: the skill is nil"), NotSent)
+	}
 	f := SkillResource{Path: SkillFile, URI: s.URI}
 	switch i := slices.IndexFunc(s.Files, func(f SkillResource) bool { return f.Path == path }); {
 	case i >= 0:
