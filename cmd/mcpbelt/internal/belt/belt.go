@@ -110,7 +110,7 @@ func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
 		if err != nil {
 			return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
 		}
-		c = withoutGateway(c)
+		c = WithoutGateway(c)
 		return &Catalog{Config: c, Servers: c.Servers, Locations: []config.Location{{Path: c.Path, Format: c.Format, Exists: true}}}, nil
 	}
 	c := &Catalog{Locations: b.Locations()}
@@ -118,7 +118,7 @@ func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		c.Problems = joined.Unwrap()
 	}
-	c.Config = withoutGateway(config.Merge(configs...))
+	c.Config = WithoutGateway(config.Merge(configs...))
 	b.choose(ctx, c)
 	return c, nil
 }
@@ -211,9 +211,9 @@ func InputVariable(id string) string {
 	return "MCPBELT_INPUT_" + regexp.MustCompile(`[^A-Z0-9]`).ReplaceAllString(strings.ToUpper(id), "_")
 }
 
-// withoutGateway leaves out the entries that mcpbelt connect has written into the files of
+// WithoutGateway leaves out the entries that mcpbelt connect has written into the files of
 // other programs: the gateway would be one of its own servers.
-func withoutGateway(c *config.Config) *config.Config {
+func WithoutGateway(c *config.Config) *config.Config {
 	c.Servers = slices.DeleteFunc(slices.Clone(c.Servers), func(s *config.Server) bool {
 		return strings.HasPrefix(filepath.Base(s.Command), "mcpbelt") && len(s.Args) > 0 && s.Args[0] == "serve"
 	})

@@ -77,7 +77,7 @@ func (b *Belt) loadRecords(ctx context.Context) (*Catalog, error) {
 	if err != nil {
 		return nil, database.Unusable(err)
 	}
-	c = withoutGateway(c)
+	c = WithoutGateway(c)
 	return &Catalog{Config: c, Servers: c.Servers}, nil
 }
 

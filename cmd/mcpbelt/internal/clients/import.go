@@ -118,8 +118,11 @@ func (o *importing) run(cmd *cobra.Command, b *belt.Belt, from config.Location, 
 		To:      &config.Options{Formats: belt.Formats(), Scope: scope, Project: b.Env.Dir},
 		Replace: o.replace, OwnKeys: true, Variable: belt.InputVariable,
 	}
-	if len(names) > 0 {
-		io.Names = names
+	if io.Names = names; len(names) == 0 {
+		io.Names = nil
+		if all, own := titles(cmd, b, from); len(own) < len(all) { // all but the gateway
+			io.Names = own
+		}
 	}
 	i, err := edit.PlanImport(from.Path, to, io)
 	if err != nil {
@@ -210,17 +213,27 @@ func sources(cmd *cobra.Command, b *belt.Belt) []source {
 		if base := filepath.Base(l.Path); !l.Exists || base == ".mcp.json" || base == ".mcprc" { // those are ours, too
 			continue
 		}
-		c, err := config.Load(cmd.Context(), l.Path, &config.Options{Lookup: b.Env.Lookup, Format: l.Format, Formats: belt.Formats(), AsWritten: true})
-		if err != nil || len(c.Servers) == 0 {
-			continue
+		if _, own := titles(cmd, b, l); len(own) > 0 {
+			list = append(list, source{Client: clientName(l), File: l.Path, Scope: l.Scope, Servers: own, location: l})
 		}
-		s := source{Client: clientName(l), File: l.Path, Scope: l.Scope, location: l}
-		for _, e := range c.Servers {
-			s.Servers = append(s.Servers, e.Title)
-		}
-		list = append(list, s)
 	}
 	return list
+}
+
+// titles returns the names of the servers in a file, and of those that connect has not written there; none if it cannot be read.
+func titles(cmd *cobra.Command, b *belt.Belt, l config.Location) (all, own []string) {
+	c, err := config.Load(cmd.Context(), l.Path, &config.Options{Lookup: b.Env.Lookup, Format: l.Format, Formats: belt.Formats(), AsWritten: true})
+	if err != nil {
+		return nil, nil
+	}
+	own = []string{}
+	for _, s := range c.Servers {
+		all = append(all, s.Title)
+	}
+	for _, s := range belt.WithoutGateway(c).Servers {
+		own = append(own, s.Title)
+	}
+	return all, own
 }
 
 // showSources writes where there are servers to take over.
