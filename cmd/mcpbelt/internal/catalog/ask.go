@@ -20,6 +20,7 @@ type input struct {
 	IsRequired, IsSecret, IsRepeated                   bool
 	Choices                                            []string
 	Variables                                          map[string]input
+	ask                                                string // how it is called when it is asked for, if not by its own name
 }
 
 // named returns variables or headers.
@@ -54,26 +55,23 @@ var (
 // values returns what an input stands for; nothing if it is left out.
 func (o *Offer) values(ctx context.Context, in input, name string) []string {
 	if in.Value == "" {
-		return o.ask(ctx, in, name)
+		return o.ask(ctx, in, cmp.Or(in.ask, name))
 	}
-	return fill(in.Value, braces, func(name string) ([]string, bool) {
-		if v, known := in.Variables[name]; known {
-			return o.values(ctx, v, name), true
-		}
-		return nil, false
-	})
+	return o.fill(ctx, in.Value, braces, in.Variables)
 }
 
 // fill puts values in the places of the references in a template, and escapes the rest. A reference that is all of it
 // has any number of values; if another one has none, neither has the whole.
-func fill(template string, reference *regexp.Regexp, valuesOf func(name string) (values []string, known bool)) []string {
+func (o *Offer) fill(ctx context.Context, template string, reference *regexp.Regexp, variables map[string]input) []string {
 	text, at := "", 0
 	for _, m := range reference.FindAllStringSubmatchIndex(template, -1) {
-		values, known := valuesOf(template[m[2]:m[3]])
-		switch {
-		case !known:
+		name := template[m[2]:m[3]]
+		v, known := variables[name]
+		if !known {
 			continue
-		case m[1]-m[0] == len(template) || len(values) == 0:
+		}
+		values := o.values(ctx, v, name)
+		if m[1]-m[0] == len(template) || len(values) == 0 {
 			return values
 		}
 		text += escape(template[at:m[0]]) + strings.Join(values, ",")

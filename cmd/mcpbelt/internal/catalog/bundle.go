@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -76,20 +77,17 @@ func (o *Offer) bundle(ctx context.Context, data []byte, wanted string) map[stri
 	if slices.ContainsFunc(files.File, func(f *zip.File) bool { return filepath.FromSlash(f.Name) == program }) {
 		run.Command = "${__dirname}${/}" + program
 	}
-	expand := func(text string) []string {
-		return fill(text, dollars, func(name string) ([]string, bool) { return o.replaced(ctx, m, folder, name) })
-	}
-	args, env := []string{}, map[string]string{}
+	args, env, variables := []string{}, map[string]string{}, o.variables(m, folder)
 	for _, text := range run.Args {
-		args = append(args, expand(text)...)
+		args = append(args, o.fill(ctx, text, dollars, variables)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(run.Env)) {
-		if values := expand(run.Env[name]); len(values) > 0 {
+		if values := o.fill(ctx, run.Env[name], dollars, variables); len(values) > 0 {
 			env[name] = strings.Join(values, ",")
 		}
 	}
 	o.keep = append(o.keep, func(context.Context) error { return unpack(files, folder, program) })
-	return map[string]any{"command": strings.Join(expand(run.Command), ""), "args": args, "env": env, "cwd": folder}
+	return map[string]any{"command": strings.Join(o.fill(ctx, run.Command, dollars, variables), ""), "args": args, "env": env, "cwd": folder}
 }
 
 // open returns what is in a bundle: files within its folder, which unpack to no more than they say.
@@ -101,7 +99,7 @@ func open(data []byte) (*manifest, *zip.Reader, error) {
 	left := uint64(maxUnpacked)
 	for _, f := range files.File {
 		local, kind := filepath.IsLocal(filepath.FromSlash(f.Name)) && !strings.Contains(f.Name, `\`), f.Mode().Type()
-		if !local || kind != 0 && kind != fs.ModeDir || f.UncompressedSize64 > left || len(files.File) > maxFiles || f.Name == "manifest.json" && f.UncompressedSize64 > maxManifest {
+		if !local || kind != 0 && kind != fs.ModeDir || f.UncompressedSize64 > left || len(files.File) > maxFiles || path.Clean(f.Name) == "manifest.json" && f.UncompressedSize64 > maxManifest {
 			return nil, nil, fmt.Errorf("%s leads out of it, is no file, or is too much: it may have 50,000 files of 1 GiB in all", f.Name)
 		}
 		left -= f.UncompressedSize64
@@ -125,30 +123,29 @@ func open(data []byte) (*manifest, *zip.Reader, error) {
 	return m, files, err
 }
 
-// replaced returns what a variable of a manifest stands for.
-func (o *Offer) replaced(ctx context.Context, m *manifest, folder, name string) (values []string, known bool) {
+// variables returns what a manifest can refer to.
+func (o *Offer) variables(m *manifest, folder string) map[string]input {
 	home := cmp.Or(o.Belt.Env.Var("HOME"), o.Belt.Env.Var("USERPROFILE"))
-	if value, ok := map[string]string{
+	all := map[string]input{}
+	for name, value := range map[string]string{
 		"__dirname": folder, "HOME": home, "DESKTOP": home + "/Desktop", "DOCUMENTS": home + "/Documents", "DOWNLOADS": home + "/Downloads",
 		"pathSeparator": "/", "/": "/",
-	}[name]; ok {
-		return []string{escape(filepath.FromSlash(value))}, true
+	} {
+		all[name] = input{Value: filepath.FromSlash(value)}
 	}
-	key, _ := strings.CutPrefix(name, "user_config.")
-	c, known := m.Options[key]
-	if !known || key == name {
-		return nil, false
+	for key, c := range m.Options {
+		var several []string
+		var one any
+		in := input{Description: c.Title + ": " + c.Description, IsRequired: c.Required, IsSecret: c.Sensitive, IsRepeated: c.Multiple, ask: key}
+		if json.Unmarshal(c.Default, &several) == nil {
+			in.Default = strings.Join(several, ",")
+		} else if json.Unmarshal(c.Default, &one) == nil {
+			in.Default = fmt.Sprint(one)
+		}
+		in.Default = strings.ReplaceAll(in.Default, "${HOME}", home)
+		all["user_config."+key] = in
 	}
-	in := input{Description: c.Title + ": " + c.Description, IsRequired: c.Required, IsSecret: c.Sensitive, IsRepeated: c.Multiple}
-	var several []string
-	var one any
-	if json.Unmarshal(c.Default, &several) == nil {
-		in.Default = strings.Join(several, ",")
-	} else if json.Unmarshal(c.Default, &one) == nil {
-		in.Default = fmt.Sprint(one)
-	}
-	in.Default = strings.ReplaceAll(in.Default, "${HOME}", home)
-	return o.ask(ctx, in, key), true
+	return all
 }
 
 // unpack writes the files of a bundle into a folder, which is there as a whole or not at all.
