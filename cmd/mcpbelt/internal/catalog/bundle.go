@@ -76,6 +76,8 @@ func (o *Offer) bundle(ctx context.Context, data []byte, wanted string) map[stri
 	program := filepath.FromSlash(strings.TrimPrefix(run.Command, "${__dirname}/"))
 	if slices.ContainsFunc(files.File, func(f *zip.File) bool { return filepath.FromSlash(f.Name) == program }) {
 		run.Command = "${__dirname}${/}" + program
+	} else {
+		program = "" // it is one of the system
 	}
 	args, env, variables := []string{}, map[string]string{}, o.variables(m, folder)
 	for _, text := range run.Args {
@@ -158,7 +160,7 @@ func unpack(files *zip.Reader, folder, program string) error {
 	if err == nil {
 		err = os.CopyFS(temp, files)
 	}
-	if _, missing := os.Stat(filepath.Join(temp, program)); err == nil && missing == nil {
+	if err == nil {
 		err = os.Chmod(filepath.Join(temp, program), 0o700)
 	}
 	if err == nil {
