@@ -39,19 +39,21 @@ type addition struct {
 	yes     bool
 }
 
+var taken = &record.Error{Code: record.CodeNameTaken}
+
+// explainTaken is explain for add.
+func explainTaken(name string, err error) error {
+	if err = explain(name, err); errors.Is(err, taken) {
+		err.(*cli.Error).Cure += ", or add it with --force"
+	}
+	return err
+}
+
 func addCommand(b *belt.Belt) *cobra.Command {
 	a := &addition{}
 	cmd := &cobra.Command{
 		Use: "add",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args, err := a.offered(cmd, b, args)
-			if err != nil {
-				return err
-			}
-			r, _, err := a.record(b, cmd, args, nil)
-			if err != nil {
-				return err
-			}
 			scope, err := cli.Scope(a.scope)
 			if err != nil {
 				return err
@@ -65,18 +67,22 @@ func addCommand(b *belt.Belt) *cobra.Command {
 				scope = ""
 			}
 			store := openStore(b, file, scope, "")
+			if args, err = a.offered(cmd, b, store, args); err != nil {
+				return err
+			}
+			r, _, err := a.record(b, cmd, args, nil)
+			if err != nil {
+				return err
+			}
 			_, err = record.Add(cmd.Context(), store, r)
-			if a.force && errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
+			if a.force && errors.Is(err, taken) {
 				var old record.Stored
 				if old, err = record.Find(cmd.Context(), store, r.Name); err == nil {
 					_, err = store.Save(cmd.Context(), old.Record.Name, r, old.Revision)
 				}
 			}
-			if err = explain(r.Name, err); errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
-				err.(*cli.Error).Cure += ", or add it with --force"
-			}
 			if err != nil {
-				return err
+				return explainTaken(r.Name, err)
 			}
 			if scope.NeedsApproval() {
 				note = "Before it starts its launch has to be allowed: mcpbelt allow " + r.ServerName()
@@ -99,7 +105,7 @@ func addCommand(b *belt.Belt) *cobra.Command {
 
 // offered returns the arguments with the entry of what is offered in a registry or bundle, if the last one names that.
 // The user has seen what it starts by then, and agreed.
-func (a *addition) offered(cmd *cobra.Command, b *belt.Belt, args []string) ([]string, error) {
+func (a *addition) offered(cmd *cobra.Command, b *belt.Belt, store record.Store, args []string) ([]string, error) {
 	if len(args) == 0 || len(args) > 2 || cmd.ArgsLenAtDash() >= 0 || a.command != "" || !catalog.Is(args[len(args)-1]) {
 		return args, nil
 	}
@@ -116,6 +122,9 @@ func (a *addition) offered(cmd *cobra.Command, b *belt.Belt, args []string) ([]s
 	}
 	if err := o.Read(cmd.Context(), args[len(args)-1]); err != nil {
 		return nil, err
+	}
+	if old, err := record.Find(cmd.Context(), store, o.Name); err == nil && !a.force { // before its secrets are replaced
+		return nil, explainTaken(o.Name, &record.Error{Code: record.CodeNameTaken, Name: old.Record.Name, Field: "name"})
 	}
 	s, err := config.ParseEntry(cmd.Context(), o.Name, o.Entry, b.Reading())
 	if err != nil {
