@@ -93,23 +93,22 @@ type address struct {
 const remote, bundle, oci = "remote", "mcpb", "oci"
 
 // kinds says how packages of a type are run: the registry that the program asks, what stands before and behind the
-// package, and what its name is, so that it is no flag, URL or file.
+// package, and what NAME@VERSION is, so that it is one version, and no flag, URL or file.
 var kinds = map[string]struct {
 	base          string
 	before, after []string
-	name          *regexp.Regexp
+	pinned        *regexp.Regexp
 }{
-	"npm":   {"https://registry.npmjs.org", []string{"npx", "-y"}, nil, regexp.MustCompile(`^(@[\w~][\w.~-]*/)?[\w~][\w.~-]*$`)},
-	"pypi":  {"https://pypi.org", []string{"uvx"}, nil, regexp.MustCompile(`^\w[\w.-]*$`)},
-	"nuget": {"https://api.nuget.org", []string{"dnx"}, []string{"--yes", "--"}, regexp.MustCompile(`^\w[\w.-]*$`)},
-	oci:     {"", []string{"docker", "run", "-i", "--rm"}, nil, regexp.MustCompile(`^\w[\w.-]*(:\d+)?(/[\w.-]+)*(:\w[\w.-]*|@sha256:[0-9a-f]{64})$`)},
+	"npm":   {"https://registry.npmjs.org", []string{"npx", "-y"}, nil, regexp.MustCompile(`^(@[\w~][\w.~-]*/)?[\w~][\w.~-]*@\d+\.\d+\.\d+([+-][\w.+-]+)?$`)},
+	"pypi":  {"https://pypi.org", []string{"uvx"}, nil, regexp.MustCompile(`^\w[\w.-]*@\d[\d.]*([abcdpr+-][\w.+-]*)?$`)},
+	"nuget": {"https://api.nuget.org", []string{"dnx"}, []string{"--yes", "--"}, regexp.MustCompile(`^\w[\w.-]*@\d[\d.]*([+-][\w.+-]+)?$`)},
+	oci:     {"", []string{"docker", "run", "-i", "--rm"}, nil, regexp.MustCompile(`^\w[\w.-]*(:\d+)?(/[\w.-]+)*(:\w[\w.-]*|@sha256:[0-9a-f]{64})@`)},
 	bundle:  {"", nil, nil, regexp.MustCompile(`^https?://`)},
 }
 
 // problem returns why a package cannot be used, empty if it can.
 func (p *pack) problem() string {
 	k, known := kinds[p.RegistryType]
-	pinned := p.RegistryType == bundle || p.RegistryType == oci && !strings.HasSuffix(p.Identifier, ":latest") || isVersion(p.Version)
 	switch {
 	case p.RegistryType == "":
 		return "is missing, and so is a remote"
@@ -117,7 +116,7 @@ func (p *pack) problem() string {
 		return "is of the type " + p.RegistryType + ", and reached by " + p.Transport.Type
 	case !strings.HasPrefix(cmp.Or(p.RegistryBaseURL, k.base), k.base):
 		return "is in a package registry of its own, " + p.RegistryBaseURL
-	case !k.name.MatchString(p.Identifier) || !pinned:
+	case !k.pinned.MatchString(p.Identifier+"@"+p.Version) || strings.HasSuffix(p.Identifier, ":latest"):
 		return "has no name and one version that can be pinned"
 	}
 	return ""
@@ -161,7 +160,8 @@ func (o *Offer) registered(ctx context.Context, arg string) map[string]any {
 	o.Name = cmp.Or(o.Name, s.Name[strings.LastIndexByte(s.Name, '/')+1:])
 	o.from["registry"], o.from["name"], o.from["version"] = r.url, s.Name, s.Version
 	if kind == remote {
-		return o.remote(ctx, &s.Remotes[0])
+		current := slices.IndexFunc(s.Remotes, func(r address) bool { return r.Type == "streamable-http" })
+		return o.remote(ctx, &s.Remotes[max(current, 0)])
 	}
 	p := &s.Packages[slices.IndexFunc(s.Packages, func(p pack) bool { return p.RegistryType == kind && p.problem() == "" })]
 	if kind != bundle {

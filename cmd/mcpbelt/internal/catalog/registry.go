@@ -58,19 +58,13 @@ type response struct {
 
 var (
 	namePattern    = regexp.MustCompile(`^[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)+/\w[\w.-]*$`)
-	versionPattern = regexp.MustCompile(`^[a-zA-Z0-9][\w.+-]{0,254}$`)
-	rangePattern   = regexp.MustCompile(`(?i)(^|\.)x(\.|$)|^latest$`)
+	versionPattern = regexp.MustCompile(`^\w[\w.+-]{0,254}$`)
 )
-
-// isVersion reports whether a text is one version, and no range of them.
-func isVersion(text string) bool {
-	return versionPattern.MatchString(text) && !rangePattern.MatchString(text)
-}
 
 // sound returns the server; nil if its name or version is none, or if it was deleted.
 func (r *response) sound() *Server {
 	s, status := &r.Server, r.Meta.Official.Status
-	if len(s.Name) > 200 || !namePattern.MatchString(s.Name) || !isVersion(s.Version) || status == "deleted" {
+	if len(s.Name) > 200 || !namePattern.MatchString(s.Name) || !versionPattern.MatchString(s.Version) || status == "deleted" {
 		return nil
 	}
 	if s.Description = plain.Line(s.Description); status == "deprecated" {
