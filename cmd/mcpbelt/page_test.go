@@ -161,13 +161,17 @@ func exampleEnv(t *testing.T, program string) *cli.Env {
 		filepath.Join(home, ".cursor", "mcp.json"):   `{"mcpServers": {}}`,
 		filepath.Join(home, ".codex", "config.toml"): "[mcp_servers.files]\ncommand = \"files-server\"\nenabled = false\n",
 		filepath.Join(project, "skills.json"):        `{"skill://refunds/SKILL.md": "---\nname: refunds\ndescription: Pays back\n---\n"}`,
-		filepath.Join(project, "servers.json"):       `{"mcpServers": {"files": {"command": "files-server"}}}`,
+		filepath.Join(dir, "registry", "weather.json"): `{"server": {"name": "io.github.ann/weather", "version": "1.2.0", "packages": [{"registryType": "npm", "identifier": "weather", "version": "1.2.0",
+	"transport": {"type": "stdio"}, "packageArguments": [{"type": "positional", "valueHint": "city", "isRequired": true}]}]}}`,
+		filepath.Join(project, "servers.json"): `{"mcpServers": {"files": {"command": "files-server"}}}`,
 	}
 	for path, text := range files {
 		assert.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	variables := map[string]string{"HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"), "PATH": os.Getenv("PATH")}
+	registry := newRegistry(func(err error) { assert.OK(t, err) }, filepath.Join(dir, "registry"))
+	t.Cleanup(registry.Close)
+	variables := map[string]string{"MCPBELT_REGISTRY": registry.URL, "HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"), "PATH": os.Getenv("PATH")}
 	return &cli.Env{
 		Stdin:  strings.NewReader(""),
 		Browse: browse,

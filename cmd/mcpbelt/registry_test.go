@@ -15,32 +15,37 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startRegistry starts a server registry that ends with the script, and sets the variable NAME to its URL. It is no
-// real one, and answers as docs/reference/api/openapi.yaml of modelcontextprotocol/registry says: its servers are the files of a folder,
-// each a ServerResponse, in which URL and SHA256 stand for where the bundle in the folder is, and its hash.
+// startRegistry starts a server registry that ends with the script, and sets the variable NAME to its URL.
 func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: registry NAME FOLDER")
 	}
-	folder := ts.MkAbs(args[1])
-	mux := http.NewServeMux()
-	server := httptest.NewServer(mux)
+	server := newRegistry(ts.Check, ts.MkAbs(args[1]))
 	ts.Defer(server.Close)
 	ts.Setenv(args[0], server.URL)
+}
+
+// newRegistry returns a server registry. It is no real one, and answers as docs/reference/api/openapi.yaml of
+// modelcontextprotocol/registry says: its servers are the files of a folder, each a ServerResponse, in which URL and SHA256
+// stand for where the bundle in the folder is, and its hash.
+func newRegistry(check func(error), folder string) *httptest.Server {
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
 	var servers []json.RawMessage
 	bundle, _ := os.ReadFile(filepath.Join(folder, "bundle.mcpb"))
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-	ts.Check(err)
+	check(err)
 	for _, file := range files {
-		text := strings.ReplaceAll(ts.ReadFile(file), "SHA256", fmt.Sprintf("%x", sha256.Sum256(bundle)))
-		servers = append(servers, json.RawMessage(strings.ReplaceAll(text, "URL", server.URL)))
+		data, err := os.ReadFile(file)
+		check(err)
+		servers = append(servers, json.RawMessage(strings.NewReplacer("SHA256", fmt.Sprintf("%x", sha256.Sum256(bundle)), "URL", server.URL).Replace(string(data))))
 	}
 	find := func(fits func(name, version string) bool) (found []json.RawMessage) {
 		for _, data := range servers {
 			var s struct {
 				Server struct{ Name, Version string }
 			}
-			ts.Check(json.Unmarshal(data, &s))
+			check(json.Unmarshal(data, &s))
 			if fits(s.Server.Name, s.Server.Version) {
 				found = append(found, data)
 			}
@@ -68,6 +73,7 @@ func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	mux.Handle("GET /release.mcpb", http.RedirectHandler("/bundle.mcpb", http.StatusFound))
 	mux.HandleFunc("GET /bundle.mcpb", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bundle) })
+	return server
 }
 
 // makeBundle packs the files of a folder into a bundle; one more has the name and the mode that are given.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,19 +93,22 @@ type address struct {
 // remote is the kind of a server that is not started here, bundle that of a package which is a file.
 const remote, bundle, oci = "remote", "mcpb", "oci"
 
-// kinds says how packages of a type are run: the registry that the program asks, what stands before and behind the
-// package, and what NAME@VERSION is, so that it is one version, and no flag, URL or file.
+// kinds says how packages of a type are run: the flag that names the package registry, where a server says which, what
+// stands before and behind the package, and what NAME@VERSION is, so that it is one version, and no flag, URL or file.
 var kinds = map[string]struct {
-	base          string
+	registry      string
 	before, after []string
 	pinned        *regexp.Regexp
 }{
-	"npm":   {"https://registry.npmjs.org", []string{"npx", "-y"}, nil, regexp.MustCompile(`^(@[\w~][\w.~-]*/)?[\w~][\w.~-]*@\d+\.\d+\.\d+([+-][\w.+-]+)?$`)},
-	"pypi":  {"https://pypi.org", []string{"uvx"}, nil, regexp.MustCompile(`^\w[\w.-]*@\d[\d.]*([abcdpr+-][\w.+-]*)?$`)},
-	"nuget": {"https://api.nuget.org", []string{"dnx"}, []string{"--yes", "--"}, regexp.MustCompile(`^\w[\w.-]*@\d[\d.]*([+-][\w.+-]+)?$`)},
+	"npm":   {"--registry=%s", []string{"npx", "-y"}, nil, regexp.MustCompile(`^(@[\w~][\w.~-]*/)?[\w~][\w.~-]*@\d+\.\d+\.\d+([+-][\w.+-]+)?$`)},
+	"pypi":  {"--default-index=%s/simple", []string{"uvx"}, nil, regexp.MustCompile(`^\w[\w.-]*@\d[\d.]*([abcdpr+-][\w.+-]*)?$`)},
+	"nuget": {"--source=%s/v3/index.json", []string{"dnx"}, []string{"--yes", "--"}, regexp.MustCompile(`^\w[\w.-]*@\d[\d.]*([+-][\w.+-]+)?$`)},
 	oci:     {"", []string{"docker", "run", "-i", "--rm"}, nil, regexp.MustCompile(`^\w[\w.-]*(:\d+)?(/[\w.-]+)*(:\w[\w.-]*|@sha256:[0-9a-f]{64})@`)},
 	bundle:  {"", nil, nil, regexp.MustCompile(`^https?://`)},
 }
+
+// registryURL is the URL of a package registry, with nothing that a flag, a shell or a reference would read otherwise.
+var registryURL = regexp.MustCompile(`^https://\w[\w.-]*(:\d+)?(/[\w.-]+)*/?$`)
 
 // problem returns why a package cannot be used, empty if it can.
 func (p *pack) problem() string {
@@ -114,8 +118,8 @@ func (p *pack) problem() string {
 		return "is missing, and so is a remote"
 	case !known || p.Transport.Type != "stdio":
 		return "is of the type " + p.RegistryType + ", and reached by " + p.Transport.Type
-	case !strings.HasPrefix(cmp.Or(p.RegistryBaseURL, k.base), k.base):
-		return "is in a package registry of its own, " + p.RegistryBaseURL
+	case p.RegistryBaseURL != "" && k.registry != "" && !registryURL.MatchString(p.RegistryBaseURL):
+		return "is in a package registry whose URL cannot be used, " + p.RegistryBaseURL
 	case !k.pinned.MatchString(p.Identifier+"@"+p.Version) || strings.HasSuffix(p.Identifier, ":latest"):
 		return "has no name and one version that can be pinned"
 	}
@@ -179,6 +183,9 @@ func (o *Offer) command(ctx context.Context, p *pack) map[string]any {
 	k, id := kinds[p.RegistryType], p.Identifier+"@"+p.Version
 	env := o.named(ctx, p.EnvironmentVariables)
 	args := slices.DeleteFunc(o.arguments(ctx, p.RuntimeArguments), func(arg string) bool { return slices.Contains(k.before, arg) })
+	if p.RegistryBaseURL != "" && k.registry != "" {
+		args = append([]string{fmt.Sprintf(k.registry, strings.TrimSuffix(p.RegistryBaseURL, "/"))}, args...)
+	}
 	if p.RegistryType == oci {
 		id = p.Identifier
 		for _, v := range p.EnvironmentVariables {
