@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -30,7 +29,8 @@ func Remote(server string, t *mcp.Tool, call RemoteCall) Tool {
 		return nil
 	}
 	name := names.ServerTool.Name(server, t.Name)
-	def := &Definition{Name: name, Title: t.Title, Description: t.Description, Origin: Origin{Server: server, Tool: t.Name}, appOnly: isAppOnly(t.Meta), derived: true}
+	def := &Definition{Name: name, Title: t.Title, Description: t.Description, Origin: Origin{Server: server, Tool: t.Name}, derived: true}
+	def.page, def.appOnly, def.modelOnly = appOf(t.Meta)
 	if sent, ok := asSent(t); ok { // a copy: t can be a part of a whole page of the server's list
 		def.InputSchema, def.OutputSchema, def.Annotations = sent.InputSchema, sent.OutputSchema, sent.Annotations
 		def.Raw = sent.Raw
@@ -47,14 +47,6 @@ func Remote(server string, t *mcp.Tool, call RemoteCall) Tool {
 		def.OutputSchema = nil
 	}
 	return &remote{call, t.Name, def}
-}
-
-// isAppOnly reports whether a tool is visible to the apps of its server and not to models
-// (MCP Apps 2026-01-26, Visibility). A visibility that is no list says nothing.
-func isAppOnly(meta mcp.Meta) bool {
-	ui, _ := meta["ui"].(map[string]any)
-	visibility, ok := ui["visibility"].([]any)
-	return ok && !slices.Contains(visibility, any("model"))
 }
 
 // asSent returns a tool as its server sent it, if that is known and no field of the tool

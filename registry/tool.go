@@ -68,9 +68,11 @@ type Definition struct {
 	// Origin tells where the tool comes from.
 	Origin Origin `json:"origin,omitzero"`
 
-	appOnly bool        // its server has it for its apps (MCP Apps), not for models
-	derived bool        // Name follows from Alias and Origin, by some scheme
-	served  *Definition // the server's own words, where others took their place; nil: these are
+	page      string      // the URI of its app at its server; empty: it has none
+	appOnly   bool        // its server has it for its apps (MCP Apps), not for models
+	modelOnly bool        // its server does not have it for its apps
+	derived   bool        // Name follows from Alias and Origin, by some scheme
+	served    *Definition // the server's own words, where others took their place; nil: these are
 }
 
 // An Origin is where a tool comes from.
@@ -205,7 +207,7 @@ func cloneAnnotations(a *mcp.ToolAnnotations) *mcp.ToolAnnotations {
 }
 
 func (d *Definition) equal(o *Definition) bool {
-	return d.Name == o.Name && d.Origin == o.Origin && d.ReturnDirect == o.ReturnDirect && d.appOnly == o.appOnly && d.Alias == o.Alias && d.saysAs(o)
+	return d.Name == o.Name && d.Origin == o.Origin && d.ReturnDirect == o.ReturnDirect && d.page == o.page && d.appOnly == o.appOnly && d.modelOnly == o.modelOnly && d.Alias == o.Alias && d.saysAs(o)
 }
 
 // maxName bounds names in the catalogue, in bytes. The protocol allows a tool's

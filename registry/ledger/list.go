@@ -108,7 +108,7 @@ func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
 		}
 	}
 	for name, m := range srv.tools {
-		if name != "" && m.approved != nil && !listed[name] {
+		if name != "" && m.approved != nil && !listed[name] && !isApp(name) {
 			add(&Change{Server: s.Name, Tool: name, Kind: ToolRemoved, Hash: m.approved.hash})
 		}
 	}
