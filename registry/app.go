@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -34,6 +35,16 @@ func appOf(meta mcp.Meta) (page string, appOnly, modelOnly bool) {
 		appOnly, modelOnly = !slices.Contains(visibility, any("model")), !slices.Contains(visibility, any("app"))
 	}
 	return page, appOnly, modelOnly
+}
+
+// AsApp returns a context for calls that an app of a server makes: they reach the tools of that server that are [Definition.ForApps]
+// and no others, and their results are not shaped for a model. Approvers, middleware and observers see them as they do all calls.
+func AsApp(ctx context.Context, server string) context.Context { return onbehalf.AsApp(ctx, server) }
+
+// openTo reports whether who calls under ctx may know of the tool, if that is an app.
+func (e *entry) openTo(ctx context.Context) bool {
+	server, isApp := onbehalf.AppOf(ctx)
+	return !isApp || e.def.ForApps() && e.def.Origin.Server == server
 }
 
 // JudgeApp returns why the ledger holds the app of a tool back, or nil: a page and what its server declares of it, as

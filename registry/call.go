@@ -238,10 +238,10 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage, for
 	return res, err
 }
 
-// shape returns a result in the form that its caller gets. A result for the user, and a
+// shape returns a result in the form that its caller gets. A result for the user or an app, and a
 // part of a kept result, stays whole.
 func (r *Registry) shape(ctx context.Context, e *entry, res *mcp.CallToolResult) *mcp.CallToolResult {
-	if e.def.ReturnDirect {
+	if _, isApp := onbehalf.AppOf(ctx); isApp || e.def.ReturnDirect {
 		return res
 	}
 	if !e.trusted() {
@@ -297,7 +297,7 @@ func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
 		e = s.lookup(name)
 	}
 	switch {
-	case e == nil, e.def.appOnly && !e.listedFor(ctx) && e.change == nil:
+	case e == nil, e.def.appOnly && !e.listedFor(ctx) && e.change == nil, !e.openTo(ctx):
 		return nil, r.unknown(ctx, s, name)
 	case e.change != nil:
 		// It says what changed, which is not for everybody.

@@ -60,6 +60,19 @@ func WithApps(ctx context.Context) context.Context { return context.WithValue(ct
 // ShowsApps reports whether ctx is one of [WithApps].
 func ShowsApps(ctx context.Context) bool { return ctx.Value(appsKey{}) != nil }
 
+type appKey struct{}
+
+// AsApp returns a context for calls that an app of a server makes, and which [ShowsApps].
+func AsApp(ctx context.Context, server string) context.Context {
+	return WithApps(context.WithValue(ctx, appKey{}, server))
+}
+
+// AppOf returns the server whose app makes the calls of ctx, if it is an app.
+func AppOf(ctx context.Context) (server string, ok bool) {
+	server, ok = ctx.Value(appKey{}).(string)
+	return server, ok
+}
+
 type conversationKey struct{}
 
 // WithConversation returns a context for what is done in a conversation.

@@ -178,5 +178,5 @@ func (b *Browser) Open(t *testing.T, url string) *Tab {
 	assert.OK(t, b.call(t, "", "Target.createTarget", map[string]any{"url": url, "browserContextId": context.BrowserContextID}, &target))
 	var attached struct{ SessionID string }
 	assert.OK(t, b.call(t, "", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached))
-	return &Tab{t, b, attached.SessionID}
+	return &Tab{t, b, attached.SessionID, context.BrowserContextID}
 }

@@ -19,6 +19,7 @@ type Tab struct {
 	*testing.T
 	browser *Browser
 	session string
+	context string // its cookies
 }
 
 // Call calls a method of the DevTools protocol for the tab. The result may be nil.
@@ -156,4 +157,21 @@ func (p *Tab) Text() string {
 		p.Error(err)
 	}
 	return text
+}
+
+// Inside returns tabs for the frames that the page has now in processes of their own, as those without an origin are.
+func (p *Tab) Inside() []*Tab {
+	p.Helper()
+	var all struct {
+		TargetInfos []struct{ TargetID, BrowserContextID string }
+	}
+	assert.OK(p, p.browser.call(p.T, "", "Target.getTargets", map[string]any{"filter": []map[string]any{{"type": "iframe"}}}, &all))
+	var frames []*Tab
+	for _, target := range all.TargetInfos {
+		var attached struct{ SessionID string }
+		if target.BrowserContextID == p.context && p.browser.call(p.T, "", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached) == nil {
+			frames = append(frames, &Tab{p.T, p.browser, attached.SessionID, p.context})
+		}
+	}
+	return frames
 }

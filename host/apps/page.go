@@ -1,0 +1,224 @@
+package apps
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// A page is what an app shows, as its server has it. It never changes.
+type page struct {
+	html     string
+	declared declared
+}
+
+// declared is what the server says of a page: _meta.ui of its resource.
+type declared struct {
+	CSP           *policy                    `json:"csp,omitempty"`
+	Permissions   map[string]json.RawMessage `json:"permissions,omitempty"`
+	PrefersBorder *bool                      `json:"prefersBorder,omitempty"`
+}
+
+// A policy is where a page loads from and sends to.
+type policy struct {
+	Connect  []string `json:"connectDomains,omitempty"`
+	Resource []string `json:"resourceDomains,omitempty"`
+	Frame    []string `json:"frameDomains,omitempty"`
+	BaseURI  []string `json:"baseUriDomains,omitempty"`
+}
+
+// maxDomains bounds the domains of one kind.
+const maxDomains = 64
+
+// features returns what permissions are called in the allow attribute of a frame.
+func features() map[string]string {
+	return map[string]string{"camera": "camera", "microphone": "microphone", "geolocation": "geolocation", "clipboardWrite": "clipboard-write"}
+}
+
+// A PageError reports a page of an app that cannot be shown: it is not there, is no page, is too large, or its server
+// declares what no page may have.
+//
+//cure:tell the author of the server; the text says what is wrong with the page
+type PageError struct {
+	// Server and Tool are whose page it is; URI is what the server calls it.
+	Server, Tool, URI string
+	// Err says what is wrong.
+	Err error
+}
+
+// Error names the server, the tool and the page, safe to print.
+func (e *PageError) Error() string {
+	return fmt.Sprintf("apps: the page %s of tool %s of server %s is not shown: %v", plain.Quote(e.URI), plain.Quote(e.Tool), plain.Quote(e.Server), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *PageError) Unwrap() error { return e.Err }
+
+// A HeldError reports a page of an app that is new or has changed, and was not accepted.
+//
+//cure:show a person the change, and accept it in the ledger as that of a tool
+type HeldError struct {
+	// Server and Tool are whose page it is.
+	Server, Tool string
+	// Change is what has changed. It waits in the ledger.
+	Change *ledger.Change
+}
+
+// Error says what has changed, in short words of the server that are marked as such.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("apps: the app of tool %s of server %s is not shown: it is quarantined. %sReview it, and accept or reject it.",
+		plain.Quote(e.Tool), plain.Quote(e.Server), e.Change.Summary())
+}
+
+// read returns the page of an app, as its server has it now and the ledger lets it be shown. Ctx has the user.
+func (a *Apps) read(ctx context.Context, s *Shown) (*page, error) {
+	uri := s.def.App()
+	var p *page
+	err := a.host.WithClient(ctx, session.Key{Server: s.Server}, func(ctx context.Context, c *mcp.Client) error {
+		res, err := c.ReadResource(ctx, uri, nil)
+		if err == nil {
+			p, err = a.pageOf(ctx, c, uri, res)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, &PageError{s.Server, s.Tool, uri, err}
+	}
+	says, err := json.Marshal(p.declared)
+	if err != nil {
+		return nil, &PageError{s.Server, s.Tool, uri, err}
+	}
+	held, err := a.host.Registry().JudgeApp(ctx, s.def, []byte(p.html), says)
+	switch {
+	case held != nil:
+		return nil, &HeldError{s.Server, s.Tool, held}
+	case err != nil:
+		a.opts.Logger.Warn("apps: the ledger cannot be written", "server", s.Server, "error", err)
+	}
+	return p, nil
+}
+
+// pageOf returns the page that is in a result.
+func (a *Apps) pageOf(ctx context.Context, c *mcp.Client, uri string, res *mcp.ReadResourceResult) (*page, error) {
+	if len(res.Contents) != 1 || res.Contents[0] == nil {
+		return nil, fmt.Errorf("the resource has %d contents, want one", len(res.Contents))
+	}
+	content := res.Contents[0]
+	if kind, params, err := mime.ParseMediaType(content.MIMEType); err != nil || kind != "text/html" || params["profile"] != "mcp-app" {
+		return nil, fmt.Errorf("its type is %s, want %q", plain.Quote(content.MIMEType), pageType)
+	}
+	html := content.Text
+	if html == "" {
+		html = string(content.Blob)
+	}
+	switch {
+	case len(html) > a.opts.MaxPage:
+		return nil, fmt.Errorf("it has %d bytes, at most %d are shown", len(html), a.opts.MaxPage)
+	case strings.TrimSpace(html) == "" || !utf8.ValidString(html):
+		return nil, fmt.Errorf("it is empty, or no UTF-8")
+	}
+	meta := content.Meta["ui"]
+	for r, err := range c.Resources(ctx) { // where a server may say it once for all
+		if meta != nil || err != nil {
+			break
+		}
+		if r.URI == uri {
+			meta = r.Meta["ui"]
+		}
+	}
+	p := &page{html: html}
+	if meta == nil {
+		return p, nil
+	}
+	said, err := json.Marshal(meta)
+	if err == nil {
+		err = json.Unmarshal(said, &p.declared)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("what its server declares of it, _meta.ui, cannot be read: %w", err)
+	}
+	for name := range p.declared.Permissions {
+		if features()[name] == "" {
+			delete(p.declared.Permissions, name)
+		}
+	}
+	return p, p.declared.CSP.check()
+}
+
+// source matches an origin that a page may name, of which an asterisk may be the first label of three.
+var source = regexp.MustCompile(`^(?i:https?|wss?)://(\*\.([a-zA-Z0-9-]+\.)+)?([a-zA-Z0-9-]+\.)*[a-zA-Z0-9-]+(:[0-9]{1,5})?/?$`)
+
+// check refuses what would open more than single origins, or end a directive.
+func (p *policy) check() error {
+	if p == nil {
+		return nil
+	}
+	for name, domains := range map[string][]string{"connectDomains": p.Connect, "resourceDomains": p.Resource, "frameDomains": p.Frame, "baseUriDomains": p.BaseURI} {
+		if len(domains) > maxDomains {
+			return fmt.Errorf("its server declares %d %s, at most %d are taken", len(domains), name, maxDomains)
+		}
+		for _, domain := range domains {
+			if len(domain) > 256 || !source.MatchString(domain) {
+				return fmt.Errorf("its server declares %s in %s, which is no origin such as https://api.example.com", plain.Quote(domain), name)
+			}
+		}
+	}
+	return nil
+}
+
+// header returns the Content-Security-Policy of a page in a page of an origin, as the specification makes it, and what that
+// leaves open: forms are sent nowhere, and there is no WebRTC.
+func (p *policy) header(origin string) string {
+	directives := []string{"default-src 'none'"}
+	add := func(directive string, sources ...string) {
+		directives = append(directives, strings.Join(append([]string{directive}, sources...), " "))
+	}
+	open := p
+	if p == nil {
+		open = &policy{}
+		add("connect-src", "'none'")
+	} else {
+		add("connect-src", append([]string{"'self'"}, p.Connect...)...)
+		add("font-src", append([]string{"'self'"}, p.Resource...)...)
+	}
+	add("script-src", append([]string{"'self'", "'unsafe-inline'"}, open.Resource...)...)
+	add("style-src", append([]string{"'self'", "'unsafe-inline'"}, open.Resource...)...)
+	add("img-src", append([]string{"'self'", "data:"}, open.Resource...)...)
+	add("media-src", append([]string{"'self'", "data:"}, open.Resource...)...)
+	add("frame-src", orElse(open.Frame, "'none'")...)
+	add("object-src", "'none'")
+	add("base-uri", orElse(open.BaseURI, "'self'")...)
+	add("form-action", "'none'")
+	add("webrtc", "'block'")
+	add("frame-ancestors", origin)
+	return strings.Join(directives, "; ")
+}
+
+func orElse(sources []string, none string) []string {
+	if len(sources) == 0 {
+		return []string{none}
+	}
+	return sources
+}
+
+// granted returns the permissions that a page asks for and gets, sorted.
+func (p *page) granted(allowed []string) []string {
+	var names []string
+	for name := range p.declared.Permissions {
+		if slices.Contains(allowed, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
