@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -43,16 +44,38 @@ type site struct {
 	url     string // of the program's page
 	sandbox string
 	shown   chan *apps.Shown
+	heard   *heard
+}
 
-	mu    sync.Mutex // guards the following
-	calls []string   // tools that apps have called
-	said  []string   // what apps have said to the model
+// A heard is what apps have called and said, a line each.
+type heard struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (h *heard) add(line string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.WriteString(line + "\n")
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+// take forgets what there is.
+func (h *heard) take() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.Reset()
 }
 
 // open opens a site for the servers of a configuration file.
 func open(t *testing.T, servers map[string]any, edit func(*apps.Options)) *site {
 	t.Helper()
-	s := &site{T: t, shown: make(chan *apps.Shown, 100)}
+	s := &site{T: t, shown: make(chan *apps.Shown, 100), heard: new(heard)}
 	file := filepath.Join(t.TempDir(), "mcp.json")
 	assert.OK(t, os.WriteFile(file, assert.Value(json.Marshal(map[string]any{"mcpServers": servers}))(t), 0o600))
 	ho := hosttest.Patient(&host.Options{Registry: registry.New(&registry.Options{Ledger: ledger.New(nil)}), StateDir: host.NoState, OpenWait: -1})
@@ -60,16 +83,12 @@ func open(t *testing.T, servers map[string]any, edit func(*apps.Options)) *site 
 	s.host = assert.Value(host.Open(hosttest.Watchdog(t), file, ho))(t)
 	stop := s.host.Registry().Observe(func(_ context.Context, o *registry.Observation) {
 		if o.Tool != nil && o.CallID != "call" {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.calls = append(s.calls, fmt.Sprintf("%s as %s in %s", o.Tool.Name, o.User, o.Conversation))
+			s.heard.add(fmt.Sprintf("%s as %s in %s", o.Tool.Name, o.User, o.Conversation))
 		}
 	})
 	sandbox := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.apps.Sandbox().ServeHTTP(w, r) }))
 	said := func(_ context.Context, _ *apps.Shown, params json.RawMessage) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.said = append(s.said, string(params))
+		s.heard.add(string(params))
 		return nil
 	}
 	o := &apps.Options{SandboxURL: sandbox.URL, Show: func(_ context.Context, shown *apps.Shown) { s.shown <- shown }, Message: said, ModelContext: said}
@@ -79,7 +98,9 @@ func open(t *testing.T, servers map[string]any, edit func(*apps.Options)) *site 
 	s.apps = assert.Value(apps.New(s.host, o))(t)
 	mux := http.NewServeMux()
 	bridge := http.StripPrefix("/apps", s.apps.Bridge())
-	mux.HandleFunc("/apps/", func(w http.ResponseWriter, r *http.Request) { bridge.ServeHTTP(w, r.WithContext(session.WithUser(r.Context(), "ada"))) })
+	mux.HandleFunc("/apps/", func(w http.ResponseWriter, r *http.Request) {
+		bridge.ServeHTTP(w, r.WithContext(session.WithUser(r.Context(), "ada")))
+	})
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, page) })
 	web := httptest.NewServer(mux)
 	s.url, s.sandbox = web.URL, sandbox.URL
@@ -102,13 +123,6 @@ func (s *site) call(tool, args string) *apps.Shown {
 	res := assert.Value(s.host.Registry().Call(registry.WithCallID(ctx, "call"), tool, json.RawMessage(args)))(s.T)
 	assert.False(s.T, res.IsError, "%s answers with an error: %s", tool, res.Text())
 	return <-s.shown
-}
-
-// heard returns what apps have called and said until now.
-func (s *site) heard() (calls, said []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.calls...), append([]string(nil), s.said...)
 }
 
 // show shows an app in a new tab, and returns that.
