@@ -94,7 +94,7 @@ func (a *Apps) open(w http.ResponseWriter, r *http.Request, s *Shown) {
 			return
 		}
 	}
-	f := &frame{policy: p.declared.CSP.header(origin), origin: origin}
+	f := &frame{p.declared.CSP.header(origin), p.declared.CSP.connections(), origin}
 	a.mu.Lock()
 	if s.ended == "" {
 		s.page = a.sharedLocked(p)

@@ -157,11 +157,12 @@ func (a *Apps) readResource(ctx context.Context, s *Shown, params []byte) (any, 
 		_, err := c.ReadResource(ctx, uri, &mcp.RequestOptions{Raw: &raw})
 		return err
 	})
-	switch {
-	case errors.Is(err, mcp.ErrResourceNotFound):
-		return nil, &rpcError{codeInvalidParams, "the server of this app has no such resource"}
-	case err != nil:
-		return nil, &rpcError{codeRefused, registry.ErrorResult(err).Text()}
+	if err != nil {
+		said := "the resource cannot be read"
+		if refused, ok := errors.AsType[*mcp.ServerError](err); ok && refused.Err != nil {
+			said += ": the server says: " + plain.Cut(plain.Quote(refused.Err.Message), maxLog)
+		}
+		return nil, &rpcError{codeRefused, said}
 	}
 	return raw, nil
 }

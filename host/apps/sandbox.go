@@ -11,7 +11,10 @@ import (
 var sandboxPage string
 
 // A frame is where a browser has an app.
-type frame struct{ policy, origin string }
+type frame struct {
+	policy, connections string // headers
+	origin              string // of the page around it
+}
 
 // Sandbox serves the frames in which apps run. It belongs at [Options].SandboxURL, an origin that serves nothing else.
 func (a *Apps) Sandbox() http.Handler {
@@ -30,6 +33,7 @@ func (a *Apps) Sandbox() http.Handler {
 			return
 		}
 		h.Set("Content-Security-Policy", f.policy)
+		h.Set("Connection-Allowlist", f.connections)
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		origin, _ := json.Marshal(f.origin) // strings always encode
 		_, _ = w.Write([]byte(strings.Replace(sandboxPage, `"{origin}"`, string(origin), 1)))

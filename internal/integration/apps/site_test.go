@@ -134,14 +134,14 @@ func (s *site) show(b *chromium.Browser, shown *apps.Shown) *chromium.Tab {
 	return tab
 }
 
-// inside waits until an expression is true in the innermost frame of a tab, and evaluates another there.
+// inside waits until an expression is true in the frame of the app of a tab, and evaluates another there.
 func (s *site) inside(tab *chromium.Tab, ready, do string, value any) {
 	s.Helper()
 	var view *chromium.Tab
 	hosttest.Eventually(s.T, "the app: "+ready, func() bool {
 		for _, view = range tab.Inside() {
 			var is bool
-			if view.Eval("parent !== top && !!("+ready+")", &is) == nil && is {
+			if view.Eval("parent !== top && parent.parent === top && !!("+ready+")", &is) == nil && is {
 				return true
 			}
 		}
