@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // maxPage bounds the URI of an app, in bytes.
@@ -38,8 +39,10 @@ func appOf(meta mcp.Meta) (page string, appOnly, modelOnly bool) {
 }
 
 // AsApp returns a context for calls that an app of a server makes: they reach the tools of that server that are [Definition.ForApps]
-// and no others, and their results are not shaped for a model. Approvers, middleware and observers see them as they do all calls.
-func AsApp(ctx context.Context, server string) context.Context { return onbehalf.AsApp(ctx, server) }
+// and no others, and their results stay whole, see [result.WithWhole]. Approvers, middleware and observers see them as they do all calls.
+func AsApp(ctx context.Context, server string) context.Context {
+	return result.WithWhole(onbehalf.AsApp(ctx, server))
+}
 
 // openTo reports whether who calls under ctx may know of the tool, if that is an app.
 func (e *entry) openTo(ctx context.Context) bool {

@@ -52,6 +52,8 @@ type pending struct {
 	server string        // whose tool it is; empty: a native one
 	parent string        // what the call is a part of, see [WithCallID]
 	whole  bool          // its result goes to a program, see [result.WithWhole]
+	shows  bool          // the caller shows apps, or is one
+	app    bool          // it is an app of the server
 	ended  chan struct{} // closed when the outcome is set
 
 	// The following need the lock of the approvals, except that the outcome may be
@@ -113,9 +115,10 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 	req.Reason = reason
 	req.Asked = now
 	req.Expires = now.Add(a.opts.TTL)
+	_, isApp := onbehalf.AppOf(ctx)
 	p := &pending{
 		req: *req, key: key, server: e.def.Origin.Server,
-		parent: onbehalf.CallOf(ctx).Parent, whole: result.IsWhole(ctx), ended: make(chan struct{}),
+		parent: onbehalf.CallOf(ctx).Parent, whole: result.IsWhole(ctx), shows: onbehalf.ShowsApps(ctx), app: isApp, ended: make(chan struct{}),
 	}
 	p.memory = callOverhead + p.texts() + len(args) + len(reason) + e.def.memory()
 	if err := a.admit(p); err != nil {

@@ -71,6 +71,11 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 	if p.whole {
 		ctx = result.WithWhole(ctx)
 	}
+	if p.app {
+		ctx = AsApp(ctx, p.server)
+	} else if p.shows {
+		ctx = onbehalf.WithApps(ctx)
+	}
 	if p.req.CallID != "" {
 		ctx = onbehalf.WithCall(ctx, onbehalf.Call{ID: p.req.CallID, Parent: p.parent})
 	}

@@ -238,10 +238,10 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage, for
 	return res, err
 }
 
-// shape returns a result in the form that its caller gets. A result for the user or an app, and a
+// shape returns a result in the form that its caller gets. A result for the user, and a
 // part of a kept result, stays whole.
 func (r *Registry) shape(ctx context.Context, e *entry, res *mcp.CallToolResult) *mcp.CallToolResult {
-	if _, isApp := onbehalf.AppOf(ctx); isApp || e.def.ReturnDirect {
+	if e.def.ReturnDirect {
 		return res
 	}
 	if !e.trusted() {
