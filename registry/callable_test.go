@@ -98,30 +98,3 @@ func TestCallable(t *testing.T) {
 	mustReplace(t, all, "files", tools...)
 	assert.Equal(t, len(all.Callable(t.Context())), 3, "tools")
 }
-
-// A tool that its server has for its apps alone is neither listed nor called, except for a
-// program that shows apps.
-func TestAppToolsAreNotForModels(t *testing.T) {
-	of := func(name, ui string) string {
-		return `{"name":"` + name + `","inputSchema":{"type":"object"},"_meta":{"ui":` + ui + `}}`
-	}
-	s := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
-		"tools/list": mcptest.Result(`{"tools":[` + of("chart", `{"resourceUri":"ui://chart","visibility":["model","app"]}`) + "," + of("poll", `{"visibility":["app"]}`) + "," +
-			of("nobody", `{"visibility":[]}`) + "," + of("odd", `{"visibility":"app"}`) + "," + of("plain", `{}`) + `]}`),
-		"tools/call": mcptest.Result(`{"content":[]}`),
-	})
-	tools := remotes(t, "s", newClient(t, "s", s))
-	for name, approver := range map[string]registry.Approver{"none": nil, "policy": mustPolicy(t, approval.Allow)} {
-		r := registry.New(&registry.Options{Approver: approver})
-		mustReplace(t, r, "s", tools...)
-		assert.List(t, listedNames(r.Snapshot()), []string{"s__chart", "s__odd", "s__plain"}, "%s: listed", name)
-		assert.Equal(t, len(r.Callable(t.Context())), 3, "%s: callable by a model", name)
-		unknown := wantError[*registry.UnknownToolError](t, assert.Err(r.Call(t.Context(), "s__poll", nil)))
-		assert.False(t, slices.Contains(unknown.Suggestions, "s__poll"), "%s: it is suggested", name)
-		verdict, _ := r.Decide(t.Context(), "s__poll")
-		assert.Equal(t, verdict, approval.Deny, "%s: the verdict", name)
-		shows := onbehalf.WithApps(t.Context())
-		assert.Equal(t, len(r.Callable(shows)), 5, "%s: callable where apps are shown", name)
-		assert.OK(t, assert.Err(r.Call(shows, "s__poll", nil)), "%s: a call where apps are shown", name)
-	}
-}

@@ -7,7 +7,7 @@
 //	...
 //	a, err := apps.New(h, &apps.Options{
 //		SandboxURL: "http://127.0.0.1:8081",
-//		Show:       func(ctx context.Context, s *apps.Shown) { page.Send(s) }, // as JSON
+//		Show:       func(ctx context.Context, s *apps.Shown) { _ = json.NewEncoder(w).Encode(s) }, // to the page of s.User
 //	})
 //	...
 //	http.Handle("/apps/", http.StripPrefix("/apps", a.Bridge()))

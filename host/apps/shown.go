@@ -26,15 +26,18 @@ const (
 type Shown struct {
 	// ID is the app's, which cannot be guessed. It is good until the app ends.
 	ID string `json:"id"`
-	// Server and Tool are whose app it is: the configured name of the server, and the tool's name there.
+	// Server is the configured name of the server whose app it is.
 	Server string `json:"server"`
-	Tool   string `json:"tool"`
+	// Tool is the name of the tool there.
+	Tool string `json:"tool"`
 	// Title is what the app is called before people, on one line.
 	Title string `json:"title"`
-	// User, Conversation and CallID are those of the call; empty if it has none.
-	User         string `json:"-"`
+	// User is on whose behalf the call was made, see session.WithUser; empty: no user was named.
+	User string `json:"-"`
+	// Conversation is that of the call, see [registry.WithConversation]; empty if it has none.
 	Conversation string `json:"-"`
-	CallID       string `json:"-"`
+	// CallID is that of the call, see [registry.WithCallID]; empty if it has none.
+	CallID string `json:"-"`
 
 	apps *Apps
 	def  *registry.Definition

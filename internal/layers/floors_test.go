@@ -92,6 +92,7 @@ var rooms = []room{
 	{path: "host/internal/events", floor: 4, wing: joint},
 	{path: "host/internal/launch", floor: 4, wing: joint},
 
+	{path: "host/apps", floor: 5, wing: joint},
 	{path: "host/content", floor: 5, wing: joint},
 	{path: "host/doctor", floor: 5, wing: joint},
 	{path: "host/skills", floor: 5, wing: joint},
