@@ -46,7 +46,7 @@ func TestAppToolsAreNotForModels(t *testing.T) {
 		for tool, app := range map[string]string{"s__chart": "ui://chart", "s__poll": "", "s__hidden": "ui://old", "s__odd": ""} {
 			found, _ := r.Snapshot().Lookup(tool)
 			def := found.Definition()
-			assert.Equal(t, [...]any{def.App(), def.ForApps()}, [...]any{app, tool != "s__hidden"}, "%s: the app of %s, and whether apps call it", name, tool)
+			assert.Equal(t, [...]any{def.App(), def.ForApps(), def.ForModels()}, [...]any{app, tool != "s__hidden", tool != "s__poll"}, "%s: the app of %s, and who calls it", name, tool)
 		}
 	}
 }

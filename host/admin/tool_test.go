@@ -153,13 +153,15 @@ func TestWhy(t *testing.T) {
 	s := openBusy(t)
 	assert.Value(s.manager.Add(t.Context(), &record.Record{Name: "some", URL: "https://b.example/mcp", Tools: config.ToolFilter{Deny: []string{"echo"}}}))(t)
 	s.settle()
+	poll := registry.Remote("apps", &mcp.Tool{Name: "poll", Meta: mcp.Meta{"ui": map[string]any{"visibility": []any{"app"}}}}, new(mcp.Client).CallTool)
+	assert.OK(t, assert.Err(s.manager.Host().Registry().Replace(registry.Server{Name: "apps"}, []registry.Tool{poll})))
 	before := s.launches.Load()
 	for name, want := range map[string]struct {
 		where   string
 		offered bool
 	}{
 		"lazy__echo": {"list", true}, "held__echo": {"ledger", false}, "rests__echo": {"enabled", false}, "proposed__x": {"launch", false},
-		"lazy__none": {"list", false}, "some__echo": {"filter", false}, "some__other": {"list", false}, "nothing": {"name", false},
+		"lazy__none": {"list", false}, "some__echo": {"filter", false}, "some__other": {"list", false}, "nothing": {"name", false}, "apps__poll": {"list", false},
 	} {
 		got := s.object("viewer", "GET", "/api/v1/why?name="+name, "")
 		var reasons []map[string]any

@@ -39,7 +39,11 @@ func (q *request) showWhy() (whyOffered, error) {
 	say := func(where, what, cure string) { answer.Reasons = append(answer.Reasons, reason{what, where, cure}) }
 	r := q.host.Registry()
 	if d, ok := r.Resolve(name); ok {
-		answer.Name, answer.Server, answer.Offered = d.Name, d.Origin.Server, true
+		answer.Name, answer.Server, answer.Offered = d.Name, d.Origin.Server, d.ForModels()
+		if !d.ForModels() {
+			say("list", "Its server has the tool for its apps alone: models are not told of it.", "")
+			return answer, nil
+		}
 		say("list", "The tool is listed.", "")
 		hidden := q.tool(d.Name) == nil // such as those that search
 		if verdict, _ := r.Decide(q.forUser(), d.Name); !hidden && verdict == approval.Deny {

@@ -159,6 +159,9 @@ func (r *request) input() *mcp.InputRound {
 			caps[string(key)] = value
 		}
 	}
+	if apps := jsonscan.Member(r.params.Meta, protocol.MetaCapabilities, "extensions", protocol.ExtensionApps); apps != nil {
+		caps["extensions"] = message.Marshal(map[string]json.RawMessage{protocol.ExtensionApps: apps})
+	}
 	round.Capabilities = message.Marshal(caps)
 	return round
 }

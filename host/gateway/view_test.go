@@ -284,8 +284,8 @@ func TestToolsForAppsAreForClientsThatShowThem(t *testing.T) {
 	//report: Gateway | modelcontextprotocol/ext-apps#745, modelcontextprotocol/ext-apps#753 | a tool is suggestion for the page of an app alone, and a gateway shows it to models, or to nobody | clients that show such pages are given it and call it; others and searches are not
 	server := newSDKServer()
 	server.AddTool(&sdk.Tool{Name: "poll", InputSchema: map[string]any{"type": "object"}, Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}},
-		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "polled"}}}, nil
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint("polled ", r.ClientCapabilities().Extensions != nil)}}}, nil
 		})
 	s := openServer(t, nil, server)
 	for _, revision := range both {
@@ -299,7 +299,7 @@ func TestToolsForAppsAreForClientsThatShowThem(t *testing.T) {
 			}
 			assert.Equal(t, name != "", shown, "%s: poll is listed for %s", revision, caps)
 			if shown {
-				c.wantText(t, name, `{}`, "polled")
+				c.wantText(t, name, `{}`, fmt.Sprint("polled ", revision == mcp.Revision20260728)) // its server is told, too
 			} else {
 				c.want(t, -32602, "tools/call", toolParams("s__poll", `{}`))
 			}
