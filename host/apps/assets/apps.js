@@ -9,7 +9,8 @@ const version = "2.0", maxHeight = 800;
 //   openLink  asks whether a link is opened: async (url) => boolean
 //   context   more of the host context, such as {theme, locale, styles, containerDimensions}
 //
-// The app it returns has close(reason), update(context), ended, a promise of the reason, and the element frame.
+// The app it returns has close(reason), update(context), ended, a promise of the reason, the element frame, and declared, the domains
+// that the app reaches; null: none.
 export async function show(element, { call, bridge, openLink = ask, context = {} }) {
   const base = new URL(bridge.replace(/\/*$/, "/"), location.href);
   const at = new URL(encodeURIComponent(call.id) + "/", base);
@@ -27,6 +28,7 @@ export async function show(element, { call, bridge, openLink = ask, context = {}
   let modes = null; // that the app has; null: it has not said
   let mode = "inline";
   let initialized = false;
+  let asking = false, declined = 0; // about links
   let stop = () => {};
   let torn = null; // resolved when the app has said that it is ready to go
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -40,18 +42,23 @@ export async function show(element, { call, bridge, openLink = ask, context = {}
   function hostContext() {
     return {
       theme: theme(), displayMode: mode, availableDisplayModes: ["inline", "fullscreen"],
-      containerDimensions: mode === "inline" ? { width: element.clientWidth, maxHeight } : { width: innerWidth, height: innerHeight },
+      containerDimensions: mode === "inline" ? { width: element.clientWidth, maxHeight } : { width: innerWidth, height: innerHeight - 36 },
       locale: navigator.language, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, platform: "web", userAgent: "mcpbelt",
       deviceCapabilities: { touch: navigator.maxTouchPoints > 0, hover: matchMedia("(hover: hover)").matches }, ...context,
     };
   }
 
+  // Over an app that fills the window there is a bar of the program, by which people leave it.
+  const bar = Object.assign(document.createElement("button"), { textContent: "✕ " + frame.title, onclick: () => setMode("inline") });
+  bar.style.cssText = "position:fixed;inset:0 0 auto;height:36px;z-index:2147483647;font:14px sans-serif;text-align:left";
+
   function setMode(wanted) {
     if (!["inline", "fullscreen"].includes(wanted) || wanted === mode || (modes && !modes.includes(wanted))) return;
     mode = wanted;
-    frame.style.position = mode === "fullscreen" ? "fixed" : "";
-    frame.style.inset = frame.style.zIndex = "";
-    if (mode === "fullscreen") Object.assign(frame.style, { inset: "0", zIndex: "2147483647", height: "100%" });
+    Object.assign(frame.style, mode === "inline" ? { position: "", inset: "", zIndex: "" } :
+      { position: "fixed", inset: "36px 0 0", zIndex: "2147483647", height: "calc(100% - 36px)" });
+    if (mode === "inline") bar.remove();
+    else document.body.append(bar);
     notify("ui/notifications/host-context-changed", { displayMode: mode, containerDimensions: hostContext().containerDimensions });
   }
 
@@ -99,7 +106,13 @@ export async function show(element, { call, bridge, openLink = ask, context = {}
       result.hostContext = { ...result.hostContext, ...hostContext() };
     }
     if (method === "ui/open-link") {
-      if (!(await openLink(params.url))) return fail(id, "the user does not open the link");
+      if (asking || declined > 2) return fail(id, "the user is not asked again");
+      asking = true;
+      const opens = await Promise.resolve(openLink(params.url)).finally(() => (asking = false));
+      if (!opens) {
+        declined++;
+        return fail(id, "the user does not open the link");
+      }
       window.open(params.url, "_blank", "noopener,noreferrer");
     }
     reply(id, result);
@@ -143,6 +156,7 @@ export async function show(element, { call, bridge, openLink = ask, context = {}
     removeEventListener("message", hear);
     dark.removeEventListener("change", repaint);
     waiting.forEach((abort) => abort.abort());
+    bar.remove();
     frame.remove();
     post(new URL("end", at), {}).catch(() => {}); // it may have ended
     ended.resolve(reason);
@@ -153,7 +167,7 @@ export async function show(element, { call, bridge, openLink = ask, context = {}
   frame.src = opened.sandbox;
   element.append(frame);
   const update = (more) => notify("ui/notifications/host-context-changed", Object.assign(context, more) && more);
-  return { close, update, ended: ended.promise, frame };
+  return { close, update, ended: ended.promise, frame, declared: opened.csp };
 }
 
 const ask = async (url) => confirm("This app wants to open " + url);

@@ -128,6 +128,9 @@ func TestHostileApp(t *testing.T) {
 		{`rpc("tools/call", {name: "poll", arguments: 7})`, "must be a JSON object"},
 		{`rpc("resources/read", {uri: "ui://bank/evil"})`, "Resource not found"},
 		{`rpc("ui/open-link", {url: "javascript:alert(1)"})`, "http or https"},
+		{`Promise.all(Array.from({length: 9}, () => rpc("ui/open-link", {url: "https://a.example"}))).then(String)`, "the user is not asked again"},
+		{`rpc("ui/request-display-mode", {mode: "pip"}).then((r) => r.mode)`, "inline"},
+		{`rpc("ui/request-display-mode", {mode: "fullscreen"}).then((r) => r.mode)`, "fullscreen"},
 		{`rpc("ui/message", {role: "assistant", content: []})`, `"user"`},
 		{`rpc("ui/update-model-context", {content: [{type: "text", text: "x".repeat(70000)}]})`, "64 KiB"},
 		{`rpc("elicitation/create", {})`, "not known"},
@@ -137,6 +140,8 @@ func TestHostileApp(t *testing.T) {
 		s.inside(tab, "true", c.do, &got)
 		assert.Contains(t, got, c.want, "%s", c.do)
 	}
+	tab.Click("body > button") // over the app
+	tab.AwaitTrue("app.frame.style.position === '' && !document.querySelector('body > button')")
 	var own string
 	s.inside(tab, "true", "origin", &own)
 	assert.Equal(t, own, "null", "the origin of the app")
