@@ -21,7 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
-// A view shows what is suggestion to be in it, and nothing else can be called there.
+// A view shows what is to be in it, and nothing else can be called there.
 func TestViews(t *testing.T) {
 	server := newSDKServer()
 	for _, name := range []string{"read", "write"} {
@@ -109,7 +109,7 @@ func TestOutOfTheView(t *testing.T) {
 	}
 }
 
-// A name that no tool has is answered with those that are suggestion, as the view calls them, and with no
+// A name that no tool has is answered with those that may be meant, as the view calls them, and with no
 // name of another view.
 func TestUnknownTool(t *testing.T) {
 	server := newSDKServer()
@@ -281,7 +281,7 @@ func TestListIsOnePage(t *testing.T) {
 // Tools that a server has for its apps are for clients that show these and keep them from their
 // models, in the list that such clients get whole.
 func TestToolsForAppsAreForClientsThatShowThem(t *testing.T) {
-	//report: Gateway | modelcontextprotocol/ext-apps#745, modelcontextprotocol/ext-apps#753 | a tool is suggestion for the page of an app alone, and a gateway shows it to models, or to nobody | clients that show such pages are given it and call it; others and searches are not
+	//report: Gateway | modelcontextprotocol/ext-apps#745, modelcontextprotocol/ext-apps#753 | a tool is for the page of an app alone, and a gateway shows it to models, or to nobody | clients that show such pages are given it and call it; others and searches are not
 	server := newSDKServer()
 	server.AddTool(&sdk.Tool{Name: "poll", InputSchema: map[string]any{"type": "object"}, Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}},
 		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
