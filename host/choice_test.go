@@ -6,7 +6,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -77,9 +76,7 @@ func TestWhatWaitsHidesNothing(t *testing.T) {
 			wantRuns(t, h, config.ScopeUser)
 			p.wantStarts("./bin/notes own")
 			pending := h.PendingLaunches()
-			if len(pending) != 1 || !slices.Equal(pending[0].Args, []string{"theirs"}) {
-				t.Fatalf("got %v, want the entry of the project", pending)
-			}
+			assert.List(t, assert.Only(t, pending).Args, []string{"theirs"})
 			assert.OK(t, test.approve(t, h, book, pending[0]))
 			wantRuns(t, h, config.ScopeProject)
 			assert.Equal(t, len(h.PendingLaunches()), 0, "launches that wait")

@@ -178,8 +178,7 @@ func TestAppendAfterCancel(t *testing.T) {
 	params := anthropic.MessageNewParams{Model: "scripted", MaxTokens: 100, Messages: []anthropic.MessageParam{userText("go")}}
 	assert.Fails(t, assert.Err(answer(ctx, &client, r, &params)))
 	params.Messages = belt.Append(params.Messages, userText("go on"))
-	message, err := answer(t.Context(), &client, r, &params)
-	assert.False(t, err != nil || message.Content[0].Text != "done", "%+v, %v", message, err)
+	assert.Equal(t, assert.Value(answer(t.Context(), &client, r, &params))(t).Content[0].Text, "done")
 }
 
 // TestRunnerSendsBack has a runner send back what the API takes.

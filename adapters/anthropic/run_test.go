@@ -231,7 +231,7 @@ func FuzzRun(f *testing.F) {
 		}}
 		results := assert.Value(turnOf(t, r).Run(t.Context(), m))(t)
 		for _, m := range results {
-			assert.False(t, len(m.OfUser.Content) != 1 || len(m.OfUser.Content[0].OfToolResult.Content) == 0, "%+v", m)
+			assert.False(t, len(assert.Only(t, m.OfUser.Content).OfToolResult.Content) == 0)
 			mustJSON(t, m)
 		}
 	})

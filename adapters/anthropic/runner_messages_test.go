@@ -252,7 +252,7 @@ func TestMessagesFallback(t *testing.T) {
 	step(t, tools, runner)
 	assert.OK(t, tools.Prepare(t.Context(), runner))
 	content := tools.Messages(runner)[2].OfUser.Content
-	assert.False(t, len(content) != 1 || content[0].OfToolResult.ToolUseID != "b", "%+v", content)
+	assert.Equal(t, assert.Only(t, content).OfToolResult.ToolUseID, "b")
 }
 
 // TestMessagesOfKept answers the last calls of a conversation that was kept when the

@@ -255,9 +255,7 @@ func TestRunnerDeclares(t *testing.T) {
 	for _, tool := range first.Tools {
 		assert.True(t, tool.Deferred == (tool.Name == "later"), "%+v", tool)
 	}
-	if got := model.requests()[1].Results; len(got) != 1 || got[0].Text != "later done" {
-		t.Errorf("%+v", got)
-	}
+	assert.Equal(t, assert.Only(t, model.requests()[1].Results).Text, "later done")
 }
 
 // TestRunnerOther leaves tools of the program alone.

@@ -139,7 +139,7 @@ func TestArgumentsKeepTheirDigits(t *testing.T) {
 		"input":{"big":12345678901234567890123,"exact":1.10,"small":1e-400,"t":"<&>"}}}]}},"stopReason":"tool_use"}`, []types.Message{ofUser("hi")}, turn.Config(nil))
 	results := assert.Value(turn.Run(t.Context(), out))(t)
 	for _, part := range []string{`"big":12345678901234567890123`, `"exact":1.10`, `"small":1e-400`} {
-		assert.False(t, len(made.got) != 1 || !strings.Contains(made.got[0], part), "the tool got %q, without %s", made.got, part)
+		assert.Contains(t, assert.Only(t, made.got), part, "the tool")
 	}
 	sent, _ := exchange(t, nothing, append([]types.Message{ofUser("hi"), belt.Message(out)}, results...), turn.Config(nil))
 	assert.Contains(t, sent, `"big":12345678901234567890123`, "the model is told")

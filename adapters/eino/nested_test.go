@@ -123,9 +123,7 @@ func TestNestedDirect(t *testing.T) {
 	if text, _ := runEvents(t, runner.Query(t.Context(), "go")); text != "over" {
 		t.Fatalf("it says %q; %q, %q", text, outer.Refused(), inner.Refused())
 	}
-	if got := outer.Requests()[1].Results; len(got) != 1 || got[0].Text != "for your eyes" {
-		t.Errorf("the outer agent has %+v", got)
-	}
+	assert.Equal(t, assert.Only(t, outer.Requests()[1].Results).Text, "for your eyes", "the outer agent")
 }
 
 // A tool that is for the user, and fails, does not end the run of an agent: the model can

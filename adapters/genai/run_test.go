@@ -239,8 +239,7 @@ func TestContent(t *testing.T) {
 		p.ThoughtSignature = nil
 		assert.True(t, reflect.DeepEqual(p, holding[i]), "got part")
 	}
-	contents, err := turn(t, nil, picture(t)).Run(t.Context(), chunks...)
-	assert.False(t, err != nil || len(contents) != 1 || len(contents[0].Parts) != 1, "%v, %v", contents, err)
+	assert.Equal(t, len(assert.Only(t, assert.Value(turn(t, nil, picture(t)).Run(t.Context(), chunks...))(t)).Parts), 1)
 }
 
 // TestModelStays has the answer with the calls say what the model is, whatever the
@@ -314,9 +313,7 @@ func TestParams(t *testing.T) {
 		tool{name, `{"type":"object","properties":{"n":{"type":["integer","null"],"minimum":1,"const":5,"$comment":"x"}},"required":["n"],"$schema":"https://json-schema.org/draft/2020-12/schema"}`, nil},
 		tool{"bare", anything, nil})
 	first, again := tools.Params(), tools.Params()
-	if len(first) != 1 || len(first[0].FunctionDeclarations) != 2 {
-		t.Fatalf("%+v", first)
-	}
+	assert.Equal(t, len(assert.Only(t, first).FunctionDeclarations), 2)
 	first[0].FunctionDeclarations[0].Description = "changed"
 	assert.False(t, again[0].FunctionDeclarations[0].Description == "changed", "who changes the params changes the turn")
 	assert.False(t, tools.Params()[0].FunctionDeclarations[0].Description == "changed", "who changes the params changes the turn")

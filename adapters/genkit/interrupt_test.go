@@ -82,9 +82,7 @@ func TestResponsesWait(t *testing.T) {
 		over <- parts
 	}()
 	assert.Value(w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil))(t)
-	if parts := <-over; len(parts) != 1 || parts[0].ToolResponse.Output != "it is done" {
-		t.Errorf("got %v", parts)
-	}
+	assert.Equal(t, assert.Only(t, <-over).ToolResponse.Output, "it is done")
 }
 
 // TestRestartIsRefused has programs restart calls in Genkit's own way: the call could be made twice.

@@ -54,7 +54,7 @@ func TestOwnMedia(t *testing.T) {
 	})
 	w.generate(w.turn(&belt.Options{Tools: []ai.ToolRef{own}}), asking("go"), calls("own"))
 	last := w.last().Messages[len(w.last().Messages)-1]
-	assert.False(t, len(last.Content) != 1 || !last.Content[0].IsMedia(), "the model gets %s", spelled(last.Content))
+	assert.True(t, assert.Only(t, last.Content).IsMedia(), "the model gets %s", spelled(last.Content))
 }
 
 // What waits has the name that people know.
@@ -65,9 +65,7 @@ func TestInterruptNames(t *testing.T) {
 	turn := w.turn(nil)
 	resp := w.generate(turn, asking("go"), calls(turn.Tools()[0].Name()))
 	waits := belt.Interrupts(resp)
-	if len(waits) != 1 || waits[0].Tool != name {
-		t.Fatalf("it waits for %+v", waits)
-	}
+	assert.Equal(t, assert.Only(t, waits).Tool, name, "it waits for")
 	// The program's own interrupts are its own.
 	own := ai.NewTool("own", "of the program", func(tc *ai.ToolContext, _ struct{}) (string, error) {
 		return "", ai.InterruptWith(tc, map[string]any{"tool": "own"})
@@ -156,8 +154,7 @@ func TestGeminiSchemas(t *testing.T) {
 			model.Then(func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
 			agent := startGemini(t, w.registry, model.URL).(*conversation)
 			turn := w.turn(agent.opts)
-			resp, err := genkit.Generate(t.Context(), agent.genkit, turn.Options(ai.WithPrompt("go"))...)
-			assert.False(t, err != nil || resp.Text() != "done", "%v, %q", err, model.Refused())
+			assert.Equal(t, assert.Value(genkit.Generate(t.Context(), agent.genkit, turn.Options(ai.WithPrompt("go"))...))(t).Text(), "done")
 		})
 	}
 }

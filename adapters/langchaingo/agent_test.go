@@ -244,8 +244,7 @@ func TestModelKeepsOtherFunctions(t *testing.T) {
 // An agent gets the line that stands for an image, and no image.
 func TestImageForAgent(t *testing.T) {
 	look := registry.Tool(pictures{raw{"look", "", none}})
-	got, err := agentTools(t, newRegistry(t, nil, look), nil)["look"].Call(t.Context(), "{}")
-	assert.False(t, err != nil || got != "[image image/gif, 35 bytes]", "%q, %v", got, err)
+	assert.Equal(t, assert.Value(agentTools(t, newRegistry(t, nil, look), nil)["look"].Call(t.Context(), "{}"))(t), "[image image/gif, 35 bytes]")
 }
 
 type pictures struct{ raw }

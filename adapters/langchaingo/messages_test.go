@@ -77,8 +77,8 @@ func TestMessages(t *testing.T) {
 			[]*llms.ContentChoice{{Content: "let me see"}, nil, {Content: "and look"}, {ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}, {ToolCalls: []llms.ToolCall{toolCall("2", "one", `{"city":"b"}`)}}},
 			"ai(TextContent) ai(ToolCall) tool(ToolCallResponse) ai(ToolCall) tool(ToolCallResponse)"},
 	} {
-		messages, err := newTurn(t, c.provider, raw{"one", "", one}).Run(t.Context(), &llms.ContentResponse{Choices: c.choices})
-		assert.False(t, err != nil || roles(messages) != c.want, "%s: %s, %v; want %s", c.provider, roles(messages), err, c.want)
+		messages := assert.Value(newTurn(t, c.provider, raw{"one", "", one}).Run(t.Context(), &llms.ContentResponse{Choices: c.choices}))(t)
+		assert.Equal(t, roles(messages), c.want)
 		for _, m := range messages {
 			for _, p := range m.Parts {
 				if call, ok := p.(llms.ToolCall); ok && !json.Valid([]byte(call.FunctionCall.Arguments)) {
@@ -107,10 +107,8 @@ func TestRunOfWhatWasCutOff(t *testing.T) {
 	for args, ran := range map[string]bool{"": false, `{"a":`: false, `{}`: true} {
 		for _, reason := range []string{"length", "content_filter", "max_tokens", "model_context_window_exceeded", "FinishReasonMaxTokens", "", "stop"} {
 			response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{StopReason: reason, ToolCalls: []llms.ToolCall{toolCall("1", "none", ""), toolCall("2", "none", args)}}}}
-			messages, err := turn.Run(t.Context(), response)
-			if err != nil || len(messages) != 3 {
-				t.Fatalf("%v, %v", messages, err)
-			}
+			messages := assert.Value(turn.Run(t.Context(), response))(t)
+			assert.Equal(t, len(messages), 3)
 			first, last := messages[1].Parts[0].(llms.ToolCallResponse).Content, messages[2].Parts[0].(llms.ToolCallResponse).Content
 			want := ran || reason == "stop" && args == ""
 			assert.False(t, strings.HasPrefix(first, "The tool failed:"), "%s, %q: %q, %q", reason, args, first, last)

@@ -261,10 +261,7 @@ func FuzzArguments(f *testing.F) {
 			got = args
 			return says()
 		}})
-		messages, err := tools.Run(t.Context(), message)
-		if err != nil || len(messages) != 1 {
-			t.Fatalf("%v, %v", messages, err)
-		}
+		assert.Equal(t, len(assert.Value(tools.Run(t.Context(), message))(t)), 1)
 		assert.False(t, got != nil && !json.Valid(got), "the tool got %q", got)
 	})
 }

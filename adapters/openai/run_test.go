@@ -192,14 +192,10 @@ func TestArgumentsThatAreNoString(t *testing.T) {
 	args := make(chan string, 2)
 	f := tool("find", `{"type":"object","properties":{"q":{"type":"string"}}}`, says("found"))
 	f.args = args
-	_, err := responseTools(t, nil, f).Run(t.Context(), response(t, `{"type":"function_call","call_id":"1","name":"find","arguments":{"q":"x"}}`))
-	if got := <-args; err != nil || got != `{"q":"x"}` {
-		t.Errorf("the tool got %s, %v", got, err)
-	}
-	_, err = chatTools(t, nil, f).Run(t.Context(), choice(t, "tool_calls", `{"id":"1","type":"function","function":{"name":"find","arguments":{"q":"x"}}}`))
-	if got := <-args; err != nil || got != `{"q":"x"}` {
-		t.Errorf("the tool got %s, %v", got, err)
-	}
+	assert.Value(responseTools(t, nil, f).Run(t.Context(), response(t, `{"type":"function_call","call_id":"1","name":"find","arguments":{"q":"x"}}`)))(t)
+	assert.Equal(t, <-args, `{"q":"x"}`, "the tool")
+	assert.Value(chatTools(t, nil, f).Run(t.Context(), choice(t, "tool_calls", `{"id":"1","type":"function","function":{"name":"find","arguments":{"q":"x"}}}`)))(t)
+	assert.Equal(t, <-args, `{"q":"x"}`, "the tool")
 }
 
 // TestCallers has the API get back who called, as it came, and programs what they were
@@ -429,10 +425,7 @@ func FuzzArguments(f *testing.F) {
 	strict := responseTools(f, &belt.Options{Strict: true}, find)
 	chat := chatTools(f, nil, find)
 	f.Fuzz(func(t *testing.T, args string) {
-		results, err := strict.Run(t.Context(), response(t, call("1", "find", args)))
-		if err != nil || len(results) != 1 || results[0].OfFunctionCallOutput.Output.OfString.Value == "" {
-			t.Errorf("%s, %v", marshaled(t, results), err)
-		}
+		assert.False(t, assert.Only(t, assert.Value(strict.Run(t.Context(), response(t, call("1", "find", args))))(t)).OfFunctionCallOutput.Output.OfString.Value == "")
 		messages := chat.Results(profile.Answer{Call: profile.Call{ID: args}, Result: says(args)})
 		if len(messages) != 1 || !json.Valid([]byte(marshaled(t, messages))) || messages[0].OfTool.Content.OfString.Value == "" {
 			t.Errorf("%+v", messages)

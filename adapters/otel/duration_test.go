@@ -24,9 +24,7 @@ func TestDuration(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 			l.RequestEnd(ctx, r)
-			if points := l.histogram(t, "mcp.server.operation.duration"); len(points) != 1 || points[0].Sum != want {
-				t.Errorf("sent %v: %+v", sent, points)
-			}
+			assert.Equal(t, assert.Only(t, l.histogram(t, "mcp.server.operation.duration")).Sum, want, "sent %v", sent)
 			s := l.one(t, "ping", "server")
 			assert.Equal(t, s.EndTime.Sub(s.StartTime), 12*time.Second, "the span lasts")
 		})

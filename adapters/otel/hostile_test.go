@@ -72,7 +72,7 @@ func TestTraceOfStranger(t *testing.T) {
 	asked := l.one(t, "elicitation/create", "server")
 	assert.Equal(t, asked.SpanContext.TraceID().String(), "0af7651916cd43dd8448eb211c80319c", "trace")
 	assert.True(t, asked.Parent.IsRemote(), "trace")
-	assert.False(t, len(asked.Links) != 1 || !asked.Links[0].SpanContext.Equal(root.SpanContext()), "links %v", asked.Links)
+	assert.True(t, assert.Only(t, asked.Links).SpanContext.Equal(root.SpanContext()), "links")
 }
 
 // What is in a URI without a path may be anything.

@@ -32,10 +32,8 @@ const (
 func TestDesignNamesWhatIsThere(t *testing.T) {
 	tr := repository(t)
 	fsys := os.DirFS(root)
-	pages, err := fs.Glob(fsys, designPages)
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("got no page %s (%v)", designPages, err)
-	}
+	pages := assert.Value(fs.Glob(fsys, designPages))(t)
+	assert.False(t, len(pages) == 0, "got no page %s", designPages)
 	for _, name := range append(pages, hazardsPage, trustPage) {
 		text := assert.Value(fs.ReadFile(fsys, name))(t)
 		problems, named := checkDesign(tr, name, string(text))

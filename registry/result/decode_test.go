@@ -31,8 +31,7 @@ func TestDecode(t *testing.T) {
 		"text and more":   {Content: append(textResult(raw).Content, image)},
 		"null and text":   {Content: textResult(raw).Content, StructuredContent: json.RawMessage(`null`)},
 	} {
-		got, err := result.Decode[issue](res)
-		assert.False(t, err != nil || !reflect.DeepEqual(got, want), "%s: %+v, %v", name, got, err)
+		assert.True(t, reflect.DeepEqual(assert.Value(result.Decode[issue](res))(t), want), "%s", name)
 	}
 	if n, err := result.Decode[int](textResult("5")); n != 5 || err != nil {
 		t.Errorf("%v, %v", n, err)

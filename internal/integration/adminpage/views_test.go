@@ -193,10 +193,8 @@ func takePictures(t *testing.T) {
 			assert.OK(t, p.Eval(mask, nil))
 			var shot struct{ Data string }
 			assert.OK(t, p.Call("Page.captureScreenshot", map[string]any{"format": "webp", "quality": 80}, &shot))
-			data, err := base64.StdEncoding.DecodeString(shot.Data)
-			if err != nil || len(data) == 0 {
-				t.Fatalf("%s: got %v, want a picture", name, err)
-			}
+			data := assert.Value(base64.StdEncoding.DecodeString(shot.Data))(t)
+			assert.False(t, len(data) == 0, "%s", name)
 			assert.OK(t, os.WriteFile(filepath.Join(pictures, name+"-"+theme+".webp"), data, 0o644))
 		}
 	}
