@@ -51,7 +51,6 @@ type peer struct {
 }
 
 func newPeer(t testing.TB, answer http.HandlerFunc) *peer {
-	t.Helper()
 	p := &peer{answer: answer}
 	srv := httptest.NewServer(p)
 	t.Cleanup(srv.Close)
@@ -198,7 +197,6 @@ type site struct {
 }
 
 func newSite(t testing.TB) *site {
-	t.Helper()
 	s := &site{docs: map[string]http.HandlerFunc{}}
 	srv := httptest.NewServer(s)
 	t.Cleanup(srv.Close)

@@ -169,7 +169,6 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 // newOpenMCP returns the address of a server with two tools that wants an Authorization
 // header, and takes any.
 func newOpenMCP(t *testing.T) string {
-	t.Helper()
 	inner := newServer("open")
 	addTool(inner, "whoami", func(context.Context) (string, error) { return "", nil })
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return inner }, &sdk.StreamableHTTPOptions{Stateless: true})

@@ -208,7 +208,6 @@ type userServer struct {
 
 // newUserServer starts an users. A user is who stands in the header after "Bearer ".
 func newUserServer(t *testing.T, header string, tools func(user string) map[string]string) *userServer {
-	t.Helper()
 	o := &userServer{header: header, tools: tools, calls: map[string]int{}}
 	mcpHandler := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return o.serverFor(o.userOf(r)) }, nil)
 	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

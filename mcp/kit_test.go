@@ -141,7 +141,6 @@ func inBackground(f func() error) <-chan error {
 // newClient returns a client that is closed in the end. Outside of a bubble no limit of
 // time ends anything by default.
 func newClient(t testing.TB, to mcp.Transport, opts *mcp.ClientOptions) *mcp.Client {
-	t.Helper()
 	var o mcp.ClientOptions
 	if opts != nil {
 		o = *opts
@@ -218,7 +217,6 @@ func ready(t testing.TB, c *mcp.Client) {
 }
 
 func call(t testing.TB, c *mcp.Client, tool string) (*mcp.CallToolResult, error) {
-	t.Helper()
 	return c.CallTool(t.Context(), tool, json.RawMessage(`{}`), nil)
 }
 

@@ -72,7 +72,6 @@ func mended(t *testing.T, place string) {
 
 // bareHTTP returns the SDK's transport for a server.
 func bareHTTP(t *testing.T, url string) *sdk.StreamableClientTransport {
-	t.Helper()
 	rt := http.DefaultTransport.(*http.Transport).Clone()
 	t.Cleanup(rt.CloseIdleConnections)
 	return &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: rt}}

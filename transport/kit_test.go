@@ -39,7 +39,6 @@ func TestMain(m *testing.M) {
 const tooLong = 2 * time.Minute
 
 func bounded(t testing.TB) context.Context {
-	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	t.Cleanup(stop)
 	return ctx
@@ -73,7 +72,6 @@ func patient(tr mcp.Transport) mcp.Transport {
 
 // newClient returns a client that waits for its server on a busy machine.
 func newClient(t *testing.T, tr mcp.Transport, o mcp.ClientOptions) *mcp.Client {
-	t.Helper()
 	o.ConnectTimeout = tooLong
 	c := mcp.NewClient("server", patient(tr), &o)
 	t.Cleanup(func() { _ = c.Close() })
@@ -151,7 +149,6 @@ func closeWithin(t *testing.T, l io.Closer) {
 
 // listen serves h on a loopback port until the test ends.
 func listen(t *testing.T, h http.Handler) string {
-	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -180,7 +177,6 @@ func (l *memoryListener) Addr() net.Addr { return &net.IPAddr{} }
 
 // inMemory serves h without sockets until the test ends, for tests whose time is virtual.
 func inMemory(t *testing.T, h http.Handler) http.RoundTripper {
-	t.Helper()
 	l := &memoryListener{make(chan net.Conn), make(chan struct{})}
 	server := &http.Server{Handler: h}
 	rt := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

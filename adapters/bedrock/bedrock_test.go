@@ -26,7 +26,6 @@ const (
 
 // newClient returns a client of the SDK for an endpoint.
 func newClient(t *testing.T, url string) *bedrockruntime.Client {
-	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	return bedrockruntime.New(bedrockruntime.Options{

@@ -171,7 +171,6 @@ func newServer(version string) *sdk.Server {
 
 // web serves a server over HTTP, and lets see each request first.
 func web(t testing.TB, s *sdk.Server, version string, see func(*http.Request)) *transport.HTTP {
-	t.Helper()
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: version == mcp.Revision20260728})
 	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if see != nil {
@@ -184,7 +183,6 @@ func web(t testing.TB, s *sdk.Server, version string, see func(*http.Request)) *
 }
 
 func newClient(t testing.TB, to mcp.Transport, opts mcp.ClientOptions) *mcp.Client {
-	t.Helper()
 	c := mcp.NewClient("notes", to, &opts)
 	t.Cleanup(func() { _ = c.Close() })
 	return c

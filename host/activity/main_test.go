@@ -69,7 +69,6 @@ func (g *gate) got() []activity.Event {
 
 // closing closes a log at the end of a test.
 func closing(t *testing.T, l *activity.Log) *activity.Log {
-	t.Helper()
 	t.Cleanup(func() { _ = l.Close(context.Background()) })
 	return l
 }

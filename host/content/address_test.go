@@ -73,7 +73,6 @@ type update struct {
 }
 
 func follow(t *testing.T, ctx context.Context, h *host.Host, address string) <-chan update {
-	t.Helper()
 	updates, done := make(chan update), make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -43,7 +43,6 @@ func remote(t *testing.T, url, transport string) *config.Server {
 
 // served serves what a handler does.
 func served(t *testing.T, h http.Handler) *httptest.Server {
-	t.Helper()
 	s := httptest.NewUnstartedServer(h)
 	s.Config.ErrorLog = nil
 	s.Start()

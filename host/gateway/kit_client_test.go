@@ -363,7 +363,6 @@ type stdioClient struct {
 
 // stdio connects a client.
 func (s *site) stdio(t testing.TB, path string) *stdioClient {
-	t.Helper()
 	in, writes := io.Pipe()
 	reads, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -430,7 +429,6 @@ func (s *site) newUser(t *testing.T, path, user, revision string, o *mcp.ClientO
 
 // newHeaderClient returns a client of this library, whose requests have the fields of a header.
 func (s *site) newHeaderClient(t *testing.T, path string, header http.Header, o *mcp.ClientOptions) *mcp.Client {
-	t.Helper()
 	c := mcp.NewClient("client", &transport.HTTP{URL: s.url + path, Header: header}, o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c

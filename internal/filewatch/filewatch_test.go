@@ -45,7 +45,6 @@ func newChangedFiles(t *testing.T, names ...string) (files []*changedFile, paths
 
 // told collects what is told while act runs, as the files' names.
 func told(t *testing.T, paths []string, act func()) string {
-	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var all []string
 	done := make(chan struct{})

@@ -87,7 +87,6 @@ func open(t *testing.T, servers map[string]entry, opts *host.Options) *host.Host
 // ctxFor bounds a step that may need a new connection. Nothing measures
 // against it; it only turns a hang into a failure.
 func ctxFor(t *testing.T) context.Context {
-	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx

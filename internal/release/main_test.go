@@ -28,7 +28,6 @@ type command struct {
 // output runs the program and returns what it writes to standard output and to standard
 // error.
 func (c command) output(t *testing.T, name string, args ...string) (stdout, stderr string, err error) {
-	t.Helper()
 	var out, errs strings.Builder
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, append(os.Environ(), c.env...), &out, &errs

@@ -58,7 +58,6 @@ const handsaiAPIs = `{"apis": [
 
 // handsaiWeb answers as the document's APIs do, and says what it was asked.
 func handsaiWeb(t *testing.T, seen func(r *http.Request, body string)) string {
-	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen(r, body(r))
 		w.Header().Set("Content-Type", "application/json")

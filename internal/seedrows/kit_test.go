@@ -117,7 +117,6 @@ func newServer(name string, tools ...string) *sdk.Server {
 
 // remote serves over streamable HTTP, and over HTTP with SSE below /sse.
 func remote(t *testing.T, tools ...string) *httptest.Server {
-	t.Helper()
 	get := func(*http.Request) *sdk.Server { return newServer("remote", tools...) }
 	mux := http.NewServeMux()
 	mux.Handle("/sse", sdk.NewSSEHandler(get, nil))
@@ -174,7 +173,6 @@ func openStore(t *testing.T, store record.Store, opts *host.Options) *host.Host 
 
 // patience bounds a test that hangs.
 func patience(t *testing.T) context.Context {
-	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx

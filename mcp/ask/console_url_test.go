@@ -18,7 +18,6 @@ const consent = "Visit this page? Type yes or no: "
 
 // A canary is a page that counts its visitors.
 func canary(t *testing.T) (page string, hits *atomic.Int64) {
-	t.Helper()
 	hits = &atomic.Int64{}
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(server.Close)

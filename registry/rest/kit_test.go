@@ -139,7 +139,6 @@ func newTestService(t testing.TB, api *API) *Service {
 
 // callOnly calls the only tool of a service.
 func callOnly(t testing.TB, s *Service, args string) (*mcp.CallToolResult, error) {
-	t.Helper()
 	return s.Tools()[0].Call(t.Context(), json.RawMessage(args))
 }
 

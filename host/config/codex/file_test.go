@@ -99,7 +99,6 @@ func tables(n int) string {
 }
 
 func parseError(t *testing.T, data string) string {
-	t.Helper()
 	_, err := config.Parse(t.Context(), "f.toml", []byte(data), &config.Options{Formats: []*config.Format{Format()}})
 	if err == nil {
 		return ""

@@ -123,7 +123,6 @@ func odd() []string {
 }
 
 func parseError(t *testing.T, data string) string {
-	t.Helper()
 	_, err := config.Parse(t.Context(), "f.yaml", []byte(data), &config.Options{Formats: []*config.Format{Format()}})
 	if err == nil {
 		return ""

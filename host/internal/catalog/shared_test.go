@@ -30,7 +30,6 @@ func list(description string) []*mcp.Tool {
 
 // open returns a cache in a store, which is closed with the test.
 func open(t *testing.T, store storage.Store) catalog.Cache {
-	t.Helper()
 	c := catalog.Open("", store)
 	t.Cleanup(c.Close)
 	return c

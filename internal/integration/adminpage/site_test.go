@@ -214,7 +214,6 @@ func addTool(s *sdk.Server, name, description, schema, text string) {
 
 // serveHTTP serves a server over HTTP until the end of the test, and returns its address.
 func serveHTTP(t *testing.T, s *sdk.Server) string {
-	t.Helper()
 	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	t.Cleanup(func() {
 		web.CloseClientConnections()
