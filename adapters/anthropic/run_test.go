@@ -199,7 +199,7 @@ func TestConcurrency(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			c := &conversation{client: newClient(newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{}`)), says("done")).URL), registry: r}
+			c := newConversation(r, newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{}`)), says("done")).URL, nil, false)
 			if turn, err := c.Ask(t.Context(), "go"); err != nil || turn.Text != "done" {
 				t.Errorf("%+v, %v", turn, err)
 			}

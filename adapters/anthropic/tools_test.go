@@ -146,9 +146,9 @@ func TestSearch(t *testing.T) {
 		calls(`{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"tool_search_tool_search_result","tool_references":[{"type":"tool_reference","tool_name":"rare"}]}}`,
 			use("toolu_1", "rare", `{}`)),
 		says("found"), says("alone"))
-	c := &conversation{client: newClient(model.URL), registry: r, opts: &belt.Options{Turn: profile.TurnOptions{
+	c := newConversation(r, model.URL, &belt.Options{Turn: profile.TurnOptions{
 		ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTools: 5, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "tool_0" }},
-	}}}
+	}}, false)
 	turn, err := c.Ask(t.Context(), "find")
 	assert.OK(t, err)
 	assert.Equal(t, turn.Text, "found")

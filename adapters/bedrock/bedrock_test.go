@@ -2,7 +2,6 @@ package bedrock_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/bedrock"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,74 +35,29 @@ func newClient(t *testing.T, url string) *bedrockruntime.Client {
 	})
 }
 
-// A conversation is a loop as users of the SDK write it.
-type conversation struct {
-	client   *bedrockruntime.Client
-	registry *registry.Registry
-	model    string
-	stream   bool
-	opts     *belt.Options
-	messages []types.Message
-
-	turn    *belt.Turn // of the request that was answered last
-	waiting *profile.WaitingError
-}
-
+// start starts a loop as users of the SDK write it.
 func start(model string, stream bool, opts *belt.Options) func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 	return func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
-		return &conversation{client: newClient(t, url), registry: r, model: model, stream: stream, opts: opts}
-	}
-}
-
-func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.messages = belt.Append(c.messages, ofUser(message))
-	return c.run(ctx)
-}
-
-func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
-	for {
-		turn, err := belt.Tools(ctx, c.registry, c.opts)
-		if err != nil {
-			return nil, err
-		}
-		c.turn = turn
-		out, err := c.converse(ctx, turn.Config(c.messages))
-		if err != nil {
-			return nil, err
-		}
-		message := belt.Message(out)
-		c.messages = belt.Append(c.messages, message)
-		results, err := turn.Run(ctx, out)
-		c.messages = belt.Append(c.messages, results...)
-		switch {
-		case errors.As(err, &c.waiting):
-			return adaptertest.Waiting(c.waiting), nil
-		case err != nil:
-			return nil, err
-		case results == nil:
-			return &adaptertest.Turn{Text: message.Content[0].(*types.ContentBlockMemberText).Value}, nil
+		client := newClient(t, url)
+		return &adaptertest.Loop[types.Message, *bedrockruntime.ConverseOutput, *belt.Turn]{
+			Append: belt.Append, Message: belt.Message, User: ofUser,
+			Tools: func(ctx context.Context) (*belt.Turn, error) { return belt.Tools(ctx, r, opts) },
+			Text: func(out *bedrockruntime.ConverseOutput) string {
+				return belt.Message(out).Content[0].(*types.ContentBlockMemberText).Value
+			},
+			Send: func(ctx context.Context, turn *belt.Turn, messages []types.Message) (*bedrockruntime.ConverseOutput, error) {
+				config := turn.Config(messages)
+				if !stream {
+					return client.Converse(ctx, &bedrockruntime.ConverseInput{ModelId: &model, Messages: messages, ToolConfig: config})
+				}
+				out, err := client.ConverseStream(ctx, &bedrockruntime.ConverseStreamInput{ModelId: &model, Messages: messages, ToolConfig: config})
+				if err != nil {
+					return nil, err
+				}
+				return belt.Collect(out.GetStream(), nil)
+			},
 		}
 	}
-}
-
-func (c *conversation) converse(ctx context.Context, config *types.ToolConfiguration) (*bedrockruntime.ConverseOutput, error) {
-	if !c.stream {
-		return c.client.Converse(ctx, &bedrockruntime.ConverseInput{ModelId: &c.model, Messages: c.messages, ToolConfig: config})
-	}
-	out, err := c.client.ConverseStream(ctx, &bedrockruntime.ConverseStreamInput{ModelId: &c.model, Messages: c.messages, ToolConfig: config})
-	if err != nil {
-		return nil, err
-	}
-	return belt.Collect(out.GetStream(), nil)
-}
-
-func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
-	answers, err := c.turn.Wait(ctx, c.waiting)
-	if err != nil {
-		return nil, err
-	}
-	c.messages = belt.Append(c.messages, c.turn.Results(answers...)...)
-	return c.run(ctx)
 }
 
 func TestConverse(t *testing.T) {

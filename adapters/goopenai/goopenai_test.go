@@ -3,7 +3,6 @@ package goopenai_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -24,75 +23,32 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A conversation is a loop as users of go-openai write it.
-type conversation struct {
-	client   *openai.Client
-	stream   bool
-	registry *registry.Registry
-	opts     *belt.Options
-	messages []openai.ChatCompletionMessage
-
-	tools   *belt.Turn // of the request that was answered last
-	waiting *profile.WaitingError
-}
-
+// start starts a loop as users of go-openai write it.
 func start(opts *belt.Options, stream bool) func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 	return func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 		config := openai.DefaultConfig("key")
 		config.BaseURL = url
-		return &conversation{client: openai.NewClientWithConfig(config), registry: r, opts: opts, stream: stream}
-	}
-}
-
-func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.messages = belt.Append(c.messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: message})
-	return c.run(ctx)
-}
-
-func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
-	for {
-		tools, err := belt.Tools(ctx, c.registry, c.opts)
-		if err != nil {
-			return nil, err
-		}
-		c.tools = tools
-		choice, err := c.send(ctx, openai.ChatCompletionRequest{Model: "scripted", Messages: c.messages, Tools: tools.Params()})
-		if err != nil {
-			return nil, err
-		}
-		c.messages = belt.Append(c.messages, belt.Message(choice))
-		results, err := tools.Run(ctx, choice)
-		c.messages = belt.Append(c.messages, results...)
-		switch {
-		case errors.As(err, &c.waiting):
-			return adaptertest.Waiting(c.waiting), nil
-		case err != nil:
-			return nil, err
-		case results == nil:
-			return &adaptertest.Turn{Text: choice.Message.Content}, nil
+		client := openai.NewClientWithConfig(config)
+		return &adaptertest.Loop[openai.ChatCompletionMessage, openai.ChatCompletionChoice, *belt.Turn]{
+			Append: belt.Append, Message: belt.Message,
+			Tools: func(ctx context.Context) (*belt.Turn, error) { return belt.Tools(ctx, r, opts) },
+			User: func(text string) openai.ChatCompletionMessage {
+				return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text}
+			},
+			Text: func(choice openai.ChatCompletionChoice) string { return choice.Message.Content },
+			Send: func(ctx context.Context, tools *belt.Turn, messages []openai.ChatCompletionMessage) (choice openai.ChatCompletionChoice, _ error) {
+				request := openai.ChatCompletionRequest{Model: "scripted", Messages: messages, Tools: tools.Params()}
+				if stream {
+					return streamed(ctx, client, request)
+				}
+				response, err := client.CreateChatCompletion(ctx, request)
+				if err == nil {
+					choice = response.Choices[0]
+				}
+				return choice, err
+			},
 		}
 	}
-}
-
-// send returns the answer of the model, put together if it came as a stream.
-func (c *conversation) send(ctx context.Context, request openai.ChatCompletionRequest) (openai.ChatCompletionChoice, error) {
-	if !c.stream {
-		response, err := c.client.CreateChatCompletion(ctx, request)
-		if err != nil {
-			return openai.ChatCompletionChoice{}, err
-		}
-		return response.Choices[0], nil
-	}
-	return streamed(ctx, c.client, request)
-}
-
-func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
-	answers, err := c.tools.Wait(ctx, c.waiting)
-	if err != nil {
-		return nil, err
-	}
-	c.messages = belt.Append(c.messages, c.tools.Results(answers...)...)
-	return c.run(ctx)
 }
 
 func TestChat(t *testing.T) {

@@ -2,7 +2,6 @@ package ollama_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"testing"
@@ -14,22 +13,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// A conversation is a loop as users of the API write it.
-type conversation struct {
-	client   *api.Client
-	registry *registry.Registry
-	opts     *belt.Options
-	stream   *bool
-	messages []api.Message
-
-	tools   *belt.Turn // of the request that was answered last
-	waiting *profile.WaitingError
-}
 
 // dial returns a client of a model at a URL.
 func dial(t *testing.T, address string) *api.Client {
@@ -37,50 +23,23 @@ func dial(t *testing.T, address string) *api.Client {
 	return api.NewClient(assert.Value(url.Parse(address))(t), http.DefaultClient)
 }
 
+// start starts a loop as users of the API write it.
 func start(stream *bool, opts *belt.Options) func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 	return func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
-		return &conversation{client: dial(t, url), registry: r, opts: opts, stream: stream}
-	}
-}
-
-func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.messages = belt.Append(c.messages, api.Message{Role: "user", Content: message})
-	return c.run(ctx)
-}
-
-func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
-	for {
-		tools, err := belt.Tools(ctx, c.registry, c.opts)
-		if err != nil {
-			return nil, err
-		}
-		c.tools = tools
-		var message api.Message
-		request := &api.ChatRequest{Model: "scripted", Messages: c.messages, Tools: tools.Params(), Stream: c.stream}
-		if err := c.client.Chat(ctx, request, belt.Collect(&message)); err != nil {
-			return nil, err
-		}
-		c.messages = belt.Append(c.messages, message)
-		results, err := tools.Run(ctx, message)
-		c.messages = belt.Append(c.messages, results...)
-		switch {
-		case errors.As(err, &c.waiting):
-			return adaptertest.Waiting(c.waiting), nil
-		case err != nil:
-			return nil, err
-		case results == nil:
-			return &adaptertest.Turn{Text: message.Content}, nil
+		client := dial(t, url)
+		return &adaptertest.Loop[api.Message, api.Message, *belt.Turn]{
+			Append:  belt.Append,
+			Tools:   func(ctx context.Context) (*belt.Turn, error) { return belt.Tools(ctx, r, opts) },
+			User:    func(text string) api.Message { return api.Message{Role: "user", Content: text} },
+			Message: func(message api.Message) api.Message { return message },
+			Text:    func(message api.Message) string { return message.Content },
+			Send: func(ctx context.Context, tools *belt.Turn, messages []api.Message) (message api.Message, _ error) {
+				request := &api.ChatRequest{Model: "scripted", Messages: messages, Tools: tools.Params(), Stream: stream}
+				err := client.Chat(ctx, request, belt.Collect(&message))
+				return message, err
+			},
 		}
 	}
-}
-
-func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
-	answers, err := c.tools.Wait(ctx, c.waiting)
-	if err != nil {
-		return nil, err
-	}
-	c.messages = belt.Append(c.messages, c.tools.Results(answers...)...)
-	return c.run(ctx)
 }
 
 func TestStream(t *testing.T) {

@@ -25,66 +25,25 @@ func client(url string) openai.Client {
 	return openai.NewClient(option.WithBaseURL(url), option.WithAPIKey("key"), option.WithMaxRetries(0))
 }
 
-// A chat is a loop as users of Chat Completions write it.
-type chat struct {
-	client   openai.Client
-	registry *registry.Registry
-	opts     *belt.Options
-	stream   bool
-	messages []openai.ChatCompletionMessageParamUnion
-
-	tools   *belt.ChatTurn // of the request that was answered last
-	waiting *profile.WaitingError
-}
-
-func (c *chat) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.messages = belt.Append(c.messages, openai.UserMessage(message))
-	return c.run(ctx)
-}
-
-func (c *chat) run(ctx context.Context) (*adaptertest.Turn, error) {
-	for {
-		tools, err := belt.ChatTools(ctx, c.registry, c.opts)
-		if err != nil {
-			return nil, err
-		}
-		c.tools = tools
-		choice, err := c.complete(ctx, openai.ChatCompletionNewParams{Model: "scripted", Messages: c.messages, Tools: tools.Params()})
-		if err != nil {
-			return nil, err
-		}
-		c.messages = belt.Append(c.messages, belt.Message(choice))
-		results, err := tools.Run(ctx, choice)
-		c.messages = belt.Append(c.messages, results...)
-		switch {
-		case errors.As(err, &c.waiting):
-			return adaptertest.Waiting(c.waiting), nil
-		case err != nil:
-			return nil, err
-		case results == nil:
-			return &adaptertest.Turn{Text: choice.Message.Content}, nil
-		}
+// newChat returns a loop as users of Chat Completions write it.
+func newChat(r *registry.Registry, url string, stream bool) adaptertest.Agent {
+	client := client(url)
+	return &adaptertest.Loop[openai.ChatCompletionMessageParamUnion, openai.ChatCompletionChoice, *belt.ChatTurn]{
+		Append: belt.Append, Message: belt.Message, User: openai.UserMessage[string],
+		Tools: func(ctx context.Context) (*belt.ChatTurn, error) { return belt.ChatTools(ctx, r, nil) },
+		Text:  func(choice openai.ChatCompletionChoice) string { return choice.Message.Content },
+		Send: func(ctx context.Context, tools *belt.ChatTurn, messages []openai.ChatCompletionMessageParamUnion) (choice openai.ChatCompletionChoice, _ error) {
+			params := openai.ChatCompletionNewParams{Model: "scripted", Messages: messages, Tools: tools.Params()}
+			if stream {
+				return belt.Collect(client.Chat.Completions.NewStreaming(ctx, params), nil)
+			}
+			completion, err := client.Chat.Completions.New(ctx, params)
+			if err == nil {
+				choice = completion.Choices[0]
+			}
+			return choice, err
+		},
 	}
-}
-
-func (c *chat) complete(ctx context.Context, params openai.ChatCompletionNewParams) (openai.ChatCompletionChoice, error) {
-	if !c.stream {
-		completion, err := c.client.Chat.Completions.New(ctx, params)
-		if err != nil {
-			return openai.ChatCompletionChoice{}, err
-		}
-		return completion.Choices[0], nil
-	}
-	return belt.Collect(c.client.Chat.Completions.NewStreaming(ctx, params), nil)
-}
-
-func (c *chat) Resume(ctx context.Context) (*adaptertest.Turn, error) {
-	answers, err := c.tools.Wait(ctx, c.waiting)
-	if err != nil {
-		return nil, err
-	}
-	c.messages = belt.Append(c.messages, c.tools.Results(answers...)...)
-	return c.run(ctx)
 }
 
 // A conversation is a loop as users of the Responses API write it.
@@ -208,13 +167,13 @@ func kit(t *testing.T, runtime string, wire adaptertest.Wire, start func(r *regi
 
 func TestChat(t *testing.T) {
 	kit(t, "Chat", adaptertest.OpenAIChat{}, func(r *registry.Registry, url string) adaptertest.Agent {
-		return &chat{client: client(url), registry: r}
+		return newChat(r, url, false)
 	}, nil)
 }
 
 func TestChatStream(t *testing.T) {
 	kit(t, "ChatStream", adaptertest.OpenAIChat{}, func(r *registry.Registry, url string) adaptertest.Agent {
-		return &chat{client: client(url), registry: r, stream: true}
+		return newChat(r, url, true)
 	}, nil)
 }
 
