@@ -26,65 +26,40 @@ func dial(t *testing.T, url string, backend genai.Backend) *genai.Client {
 	return assert.Value(genai.NewClient(t.Context(), &genai.ClientConfig{APIKey: "key", Backend: backend, HTTPOptions: genai.HTTPOptions{BaseURL: url}}))(t)
 }
 
-// A conversation is a loop as users of genai write it.
-type conversation struct {
-	send     func(ctx context.Context, contents []*genai.Content, config *genai.GenerateContentConfig) ([]*genai.GenerateContentResponse, error)
-	registry *registry.Registry
-	contents []*genai.Content
+// A chunked turn has answers that come in pieces.
+type chunked struct{ *belt.Turn }
 
-	tools   *belt.Turn // of the request that was answered last
-	waiting *profile.WaitingError
+func (c chunked) Run(ctx context.Context, chunks []*genai.GenerateContentResponse) ([]*genai.Content, error) {
+	return c.Turn.Run(ctx, chunks...)
 }
 
-func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.contents = belt.Append(c.contents, genai.NewContentFromText(message, genai.RoleUser))
-	return c.run(ctx)
-}
-
-func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
-	for {
-		tools, err := belt.Tools(ctx, c.registry, nil)
-		if err != nil {
-			return nil, err
-		}
-		c.tools = tools
-		chunks, err := c.send(ctx, c.contents, &genai.GenerateContentConfig{Tools: tools.Params()})
-		if err != nil {
-			return nil, err
-		}
-		answer := belt.Content(chunks...)
-		c.contents = belt.Append(c.contents, answer)
-		results, err := tools.Run(ctx, chunks...)
-		c.contents = belt.Append(c.contents, results...)
-		switch {
-		case errors.As(err, &c.waiting):
-			return adaptertest.Waiting(c.waiting), nil
-		case err != nil:
-			return nil, err
-		case results == nil:
-			text := ""
-			for _, p := range answer.Parts {
+// newConversation returns a loop as users of genai write it.
+func newConversation(r *registry.Registry, send func(context.Context, []*genai.Content, *genai.GenerateContentConfig) ([]*genai.GenerateContentResponse, error)) adaptertest.Agent {
+	return &adaptertest.Loop[*genai.Content, []*genai.GenerateContentResponse, chunked]{
+		Append:  belt.Append,
+		User:    func(text string) *genai.Content { return genai.NewContentFromText(text, genai.RoleUser) },
+		Message: func(chunks []*genai.GenerateContentResponse) *genai.Content { return belt.Content(chunks...) },
+		Tools: func(ctx context.Context) (chunked, error) {
+			turn, err := belt.Tools(ctx, r, nil)
+			return chunked{turn}, err
+		},
+		Send: func(ctx context.Context, tools chunked, contents []*genai.Content) ([]*genai.GenerateContentResponse, error) {
+			return send(ctx, contents, &genai.GenerateContentConfig{Tools: tools.Params()})
+		},
+		Text: func(chunks []*genai.GenerateContentResponse) (text string) {
+			for _, p := range belt.Content(chunks...).Parts {
 				text += p.Text
 			}
-			return &adaptertest.Turn{Text: text}, nil
-		}
+			return text
+		},
 	}
-}
-
-func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
-	answers, err := c.tools.Wait(ctx, c.waiting)
-	if err != nil {
-		return nil, err
-	}
-	c.contents = belt.Append(c.contents, c.tools.Results(answers...)...)
-	return c.run(ctx)
 }
 
 func TestGenerateContent(t *testing.T) {
 	adaptertest.Test(t, adaptertest.Adapter{
 		Name: "genai", Runtime: "GenerateContent", Framework: "google.golang.org/genai", Wire: adaptertest.Gemini{}, Interrupt: "`WaitingError`",
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
-			return &conversation{registry: r, send: whole(dial(t, url, genai.BackendGeminiAPI))}
+			return newConversation(r, whole(dial(t, url, genai.BackendGeminiAPI)))
 		},
 	})
 }
@@ -102,7 +77,7 @@ func TestVertex(t *testing.T) {
 	adaptertest.Test(t, adaptertest.Adapter{
 		Name: "genai", Runtime: "Vertex-2", Framework: "google.golang.org/genai", Wire: adaptertest.Gemini{Before3: true}, Interrupt: "`WaitingError`",
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
-			return &conversation{registry: r, send: whole(dial(t, url, genai.BackendVertexAI))}
+			return newConversation(r, whole(dial(t, url, genai.BackendVertexAI)))
 		},
 	})
 }
@@ -112,7 +87,7 @@ func TestStream(t *testing.T) {
 		Name: "genai", Runtime: "Stream", Framework: "google.golang.org/genai", Wire: adaptertest.Gemini{}, Interrupt: "`WaitingError`",
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 			client := dial(t, url, genai.BackendGeminiAPI)
-			return &conversation{registry: r, send: func(ctx context.Context, contents []*genai.Content, config *genai.GenerateContentConfig) (all []*genai.GenerateContentResponse, _ error) {
+			return newConversation(r, func(ctx context.Context, contents []*genai.Content, config *genai.GenerateContentConfig) (all []*genai.GenerateContentResponse, _ error) {
 				for chunk, err := range client.Models.GenerateContentStream(ctx, "scripted", contents, config) {
 					if err != nil {
 						return nil, err
@@ -120,7 +95,7 @@ func TestStream(t *testing.T) {
 					all = append(all, chunk)
 				}
 				return all, nil
-			}}
+			})
 		},
 	})
 }
