@@ -51,7 +51,7 @@ func FuzzLoopbackPage(f *testing.F) {
 		values, _ := url.ParseQuery(query)
 		right := method == http.MethodGet && from == host && r.URL.EscapedPath() == "/callback" &&
 			len(values["state"]) == 1 && values["state"][0] == state
-		assert.Equal(t, right, (status == http.StatusOK), "status %d", status)
+		assert.Equal(t, right, status == http.StatusOK, "status %d", status)
 		select {
 		case callback := <-b.callback:
 			assert.True(t, right, "it is the answer")

@@ -58,7 +58,7 @@ func TestRegistrationOrder(t *testing.T) {
 			a.MetadataDocuments = c.documents
 			got := assert.Value(flow(t, c.config).Register(t.Context(), a, c.redirect, nil, c.known))(t)
 			assert.Equal(t, [...]any{got.ID, got.Source, got.Issuer}, [...]any{c.want, c.source, as.url}, "got")
-			assert.Equal(t, len(as.requests()) > before, (c.want == "new"), "registers")
+			assert.Equal(t, len(as.requests()) > before, c.want == "new", "registers")
 		})
 	}
 }

@@ -181,7 +181,7 @@ func TestCachedAnswersAreOfTheirUser(t *testing.T) {
 		for _, user := range []string{"ann", "bob", "ann"} {
 			c := assert.Value(h.Client(watchdog(t), session.Key{User: user, Server: "s"}))(t)
 			assert.Equal(t, assert.Value(c.ReadResource(watchdog(t), "a:mine", nil))(t).Contents[0].Text, user, "%s", scope)
-			assert.Equal(t, (assert.Err(callAs(watchdog(t), h, user, "s__t")) == nil), (user == "ann"), "%s", scope)
+			assert.Equal(t, (assert.Err(callAs(watchdog(t), h, user, "s__t")) == nil), user == "ann", "%s", scope)
 		}
 	}
 }

@@ -205,7 +205,7 @@ func TestSampleRefused(t *testing.T) {
 						return sayHello(ctx, r)
 					},
 				}, "sampling/createMessage", test.params)
-				assert.Equal(t, reached, (test.want == ""), "the handler was asked")
+				assert.Equal(t, reached, test.want == "", "the handler was asked")
 				if test.want == "" {
 					assert.OK(t, err)
 					assert.Contains(t, got, "hello")

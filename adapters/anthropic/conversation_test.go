@@ -87,7 +87,7 @@ func TestAppend(t *testing.T) {
 			params := anthropic.MessageNewParams{Model: "scripted", MaxTokens: 100, Tools: turn.Params(), Messages: messages}
 			message := assert.Value(client.Messages.New(t.Context(), params))(t)
 			results := assert.Value(turn.Run(t.Context(), message))(t)
-			assert.Equal(t, (results != nil), c.results)
+			assert.Equal(t, results != nil, c.results)
 			answer := message.ToParam()
 			before := string(mustJSON(t, answer))
 			params.Messages = belt.Append(belt.Append(belt.Append(messages, answer), results...), userText("go on"))

@@ -276,7 +276,7 @@ func TestFailureWithoutStatus(t *testing.T) {
 		out := answerOf(use("a", "tool", nil))
 		results, _ := turn.Run(t.Context(), out)
 		r := accepted(t, model, append([]types.Message{ofUser("hi"), belt.Message(out)}, results...), turn.Config(nil)).Results[0]
-		assert.Equal(t, r.Failed, (model == claude), "%s is told", model)
+		assert.Equal(t, r.Failed, model == claude, "%s is told", model)
 		assert.Equal(t, strings.Contains(r.Text, "The tool failed:"), model != claude, "%s is told", model)
 	}
 }

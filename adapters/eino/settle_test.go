@@ -89,8 +89,8 @@ func TestApprovedButLoginNeeded(t *testing.T) {
 	r := newRig(t, belt.New(reg, nil), newStore())
 	waits := r.mustWait(t, t.Context(), call("mail", `{}`), 1)
 	waits = r.mustWait(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil, 1)
-	assert.True(t, waits[0].Login, "it waits for")
-	assert.Equal(t, len(reg.Approvals(t.Context())), 0, "it waits for")
+	assert.True(t, waits[0].Login, "it waits for a login")
+	assert.Equal(t, len(reg.Approvals(t.Context())), 0, "approvals")
 	loggedIn = true
 	waits = r.mustWait(t, t.Context(), nil, 1)
 	assert.Equal(t, r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil)[0], "no mail", "the results")

@@ -114,7 +114,7 @@ func TestImages(t *testing.T) {
 			res := run(t, filled(t, nil, returning{&mcp.CallToolResult{IsError: test.failed, Content: []mcp.Content{picture, picture}}}), test.opts)
 			assert.Equal(t, res.Type, test.kind, "type")
 			got := res.Data != nil
-			assert.Equal(t, got, (test.kind == "image"), "got data")
+			assert.Equal(t, got, test.kind == "image", "got data")
 			assert.Equal(t, strings.Count(res.Content, "[image image/png"), 2)
 			assert.Equal(t, strings.Count(res.Content, ", attached]"), test.attached)
 			assert.Equal(t, res.IsError, test.failed, "IsError")

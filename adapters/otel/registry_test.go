@@ -143,7 +143,7 @@ func TestCallsNotMade(t *testing.T) {
 		assert.Fails(t, err, "%s was called", test.name)
 		span := b.one(t, test.span, "internal")
 		assert.Equal(t, value(span, "error.type"), test.kind, "%s: %s, %v", test.name, says(span.Attributes), span.Status)
-		assert.Equal(t, (span.Status.Code == codes.Error), (test.kind != ""), "%s: %s, %v", test.name, says(span.Attributes), span.Status)
+		assert.Equal(t, span.Status.Code == codes.Error, test.kind != "", "%s: %s, %v", test.name, says(span.Attributes), span.Status)
 		assert.False(t, (value(span, "mcpbelt.tool.approval") == "required") != (test.kind == ""), "%s: %s", test.name, says(span.Attributes))
 		assert.Equal(t, span.Parent.SpanID(), root.SpanContext().SpanID(), "%s: parent %v, %v to %v", test.name, span.Parent, span.StartTime, span.EndTime)
 		assert.False(t, span.EndTime.Before(span.StartTime), "%s: parent %v, %v to %v", test.name, span.Parent, span.StartTime, span.EndTime)

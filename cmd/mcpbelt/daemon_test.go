@@ -362,7 +362,7 @@ func TestServeAdmin(t *testing.T) {
 		}
 		file := assert.Value(os.ReadFile(filepath.Join(w.dir, "home", ".config", "mcpbelt", "mcp.json")))(t)
 		for text, status := range map[string]int{"far.invalid": may.add, `"near"`: may.start, "as the page says": may.start} {
-			assert.Equal(t, strings.Contains(string(file), text), (status == 200), "%s: got %s in the config file", role, text)
+			assert.Equal(t, strings.Contains(string(file), text), status == 200, "%s: got %s in the config file", role, text)
 		}
 		assert.Contains(t, ask(t, shown.AdminKey, "GET", base+"/api/v1/servers", "").body, `"name":"lab"`, "%s", role)
 		req := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/events", nil))(t)

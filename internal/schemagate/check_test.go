@@ -43,7 +43,7 @@ func TestCheckShapes(t *testing.T) {
 					}
 					schema := fmt.Sprintf(shape, said, keyword, value)
 					_, want := Compile(json.RawMessage(schema))
-					assert.Equal(t, (Check(json.RawMessage(schema)) == nil), (want == nil), "%s", schema)
+					assert.Equal(t, (Check(json.RawMessage(schema)) == nil), want == nil, "%s", schema)
 				}
 			}
 		}

@@ -125,6 +125,6 @@ func FuzzComplete(f *testing.F) {
 		assert.OK(t, s.Validate(out), "%s", out)
 		again, problems := s.Complete(out)
 		assert.True(t, problems == nil && bytes.Equal(again, out), "completed to %s and then to %s: %+v", out, again, problems)
-		assert.Equal(t, (s.Problems(value) == nil), fits)
+		assert.Equal(t, s.Problems(value) == nil, fits)
 	})
 }

@@ -183,8 +183,8 @@ func TestUnnamedDialect(t *testing.T) {
 	} {
 		_, compiled := Compile(json.RawMessage(schema))
 		checked := Check(json.RawMessage(schema))
-		assert.Equal(t, (compiled == nil), fits, "%s", schema)
-		assert.Equal(t, (checked == nil), fits, "%s", schema)
+		assert.Equal(t, compiled == nil, fits, "%s", schema)
+		assert.Equal(t, checked == nil, fits, "%s", schema)
 	}
 	s := mustCompile(t, tuple)
 	assert.OK(t, s.Validate(json.RawMessage(`["a",1]`)))

@@ -47,7 +47,7 @@ func TestAllowedCallers(t *testing.T) {
 		{profile.Ollama, []string{"programmatic"}, `"properties":{}}}}`},
 	} {
 		c := called(t, test.provider, output, test.callers...)
-		assert.True(t, strings.HasSuffix(string(c.Declaration()), test.want), "%s, %q: got", test.provider, test.callers)
+		assert.True(t, strings.HasSuffix(string(c.Declaration()), test.want), "%s, %q: the declaration ends in %s", test.provider, test.callers, test.want)
 		programs := strings.Contains(test.want, "allowed_callers")
 		assert.Equal(t, c.Programs(), programs, "%s, %q: Programs", test.provider, test.callers)
 		assert.Equal(t, c.AllowedCallers != nil, programs, "%s, %q: it has callers", test.provider, test.callers)

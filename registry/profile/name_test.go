@@ -28,7 +28,7 @@ func namesOf(t testing.TB, p profile.Provider, opts *profile.Options, names ...s
 		found, _ := set.Lookup(c.Name)
 		assert.Equal(t, found, c, "%s", c.Name)
 		changed := tells(c, "it is called")
-		assert.Equal(t, changed, (c.Name != c.Definition.Name), "%v", c.Losses)
+		assert.Equal(t, changed, c.Name != c.Definition.Name, "%v", c.Losses)
 		back, _, err := set.Unmap(c.Name, nil)
 		assert.OK(t, err, "%s", c.Name)
 		assert.Equal(t, back, c.Definition.Name, "%s", c.Name)

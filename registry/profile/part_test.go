@@ -74,7 +74,7 @@ func TestPartsData(t *testing.T) {
 				want = c.kind
 			}
 			assert.Equal(t, parts[0].Type, want, "%s %s", c.name, p)
-			assert.Equal(t, (parts[0].Data != nil), (want != ""), "%s %s", c.name, p)
+			assert.Equal(t, parts[0].Data != nil, want != "", "%s %s", c.name, p)
 		}
 	}
 }

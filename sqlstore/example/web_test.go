@@ -137,6 +137,6 @@ func TestRefusePrivate(t *testing.T) {
 		"[fe80::1]:80": true, "[fd00::1]:80": true, "0.0.0.0:80": true, "[::]:80": true, "224.0.0.1:80": true,
 		"100.64.0.1:80": true, "192.0.2.1:80": true, "198.18.0.1:80": true, "240.0.0.1:80": true, "168.63.129.16:80": true, "[64:ff9b::a00:1]:80": true, "[2002:a00:1::]:80": true,
 	} {
-		assert.Equal(t, (refusePrivate("tcp", address, nil) != nil), want, "%s", address)
+		assert.Equal(t, refusePrivate("tcp", address, nil) != nil, want, "%s", address)
 	}
 }

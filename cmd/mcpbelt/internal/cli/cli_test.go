@@ -44,7 +44,7 @@ func TestTableFits(t *testing.T) {
 		NewOut(env).Table(table)
 		for line := range strings.Lines(stdout.String()) {
 			// Narrower than a label and a word nothing fits.
-			assert.False(t, displaywidth.String(strings.TrimSuffix(line, "\n")) > max(width, 22), "width %d: got the line %q of", width, line)
+			assert.False(t, displaywidth.String(strings.TrimSuffix(line, "\n")) > max(width, 22), "width %d: the line %q is wider", width, line)
 		}
 	}
 }
