@@ -22,7 +22,7 @@ import (
 func TestAddresses(t *testing.T) {
 	for _, server := range []string{"github", "a", "1-password", "A_b-C", "a_", strings.Repeat("x", 64)} {
 		for _, uri := range []string{
-			"file:///x?y#z", "file:///a//b/../c%2f%2F", "urn:isbn:1", "x", "://", "other://file:///x", "a://b://c", " ", "\x00\xff",
+			"file:///x?y#z", "file:///a//b/../c%2f%2F", "urn:isbn:1", "ui://a/b", "x", "://", "other://file:///x", "a://b://c", " ", "\x00\xff",
 			"file:///caf\u00e9/\u202e\u200b", "HTTP://EXAMPLE.com:80/", "x:{a}{?b*}", strings.Repeat("://", 1000),
 		} {
 			address := content.Address(server, uri)
