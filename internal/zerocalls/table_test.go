@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
+	"github.com/mcpbelt/mcpbelt/host/apps"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/codex"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
@@ -25,6 +26,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/host/skills"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/mcp/cassette"
@@ -70,6 +72,8 @@ var functions = []function{
 	{"admin.DefaultRoles", admin.DefaultRoles},
 	{"admin.Handler", admin.Handler},
 	{"admin.NewFeed", admin.NewFeed},
+	{"apps.New", apps.New},
+	{"apps.Prepare", apps.Prepare},
 	{"codex.Format", codex.Format},
 	{"edit.Change", edit.Change},
 	{"edit.OpenFileStore", edit.OpenFileStore},
@@ -123,6 +127,7 @@ var functions = []function{
 	{"record.Switch", record.Switch},
 	{"record.Update", record.Update},
 	{"replica.Join", replica.Join},
+	{"skills.New", skills.New},
 	{"host.CachedTools", host.CachedTools},
 	{"host.FileChanges", host.FileChanges},
 	{"host.New", host.New},
@@ -135,6 +140,7 @@ var functions = []function{
 	{"failure.Of", failure.Of},
 	{"form.Parse", form.Parse},
 	{"mcp.CallerOf", mcp.CallerOf},
+	{"mcp.CheckSkill", mcp.CheckSkill},
 	{"mcp.HTTPHeader", mcp.HTTPHeader},
 	{"mcp.NewClient", mcp.NewClient},
 	{"mcp.OutcomeOf", mcp.OutcomeOf},
@@ -155,6 +161,8 @@ var functions = []function{
 	{"ledger.Compare", ledger.Compare},
 	{"ledger.Load", ledger.Load},
 	{"ledger.New", ledger.New},
+	{"ledger.NewAppSurface", ledger.NewAppSurface},
+	{"ledger.NewManifest", ledger.NewManifest},
 	{"ledger.NewSurface", ledger.NewSurface},
 	{"ledger.Open", ledger.Open},
 	{"names.CleanServer", names.CleanServer},
@@ -190,6 +198,7 @@ var functions = []function{
 	{"toolset.Of", toolset.Of},
 	{"toolset.TokensOf", toolset.TokensOf},
 	{"toolset.Type", toolset.Type},
+	{"registry.AsApp", registry.AsApp},
 	{"registry.CallIDOf", registry.CallIDOf},
 	{"registry.ErrorCode", registry.ErrorCode},
 	{"registry.ErrorResult", registry.ErrorResult},
@@ -259,6 +268,10 @@ var types = []any{
 	(*activity.Memory)(nil),
 	(*page.Page)(nil),
 	(*admin.Feed)(nil),
+	(*apps.Apps)(nil),
+	(*apps.HeldError)(nil),
+	(*apps.PageError)(nil),
+	(*apps.Shown)(nil),
 	(*edit.File)(nil),
 	(*edit.FileStore)(nil),
 	(*edit.Import)(nil),
@@ -278,6 +291,7 @@ var types = []any{
 	(*content.AddressError)(nil),
 	(*content.Content)(nil),
 	(*content.Listing[any])(nil),
+	(*content.Skill)(nil),
 	(*content.UnknownPromptError)(nil),
 	(*docker.Isolator)(nil),
 	(*doctor.Health)(nil),
@@ -290,6 +304,10 @@ var types = []any{
 	(*record.Patch)(nil),
 	(*record.Record)(nil),
 	(*replica.Member)(nil),
+	(*skills.Catalogue)(nil),
+	(*skills.HeldError)(nil),
+	(*skills.Skill)(nil),
+	(*skills.UnknownError)(nil),
 	(*host.CallCounts)(nil),
 	(*host.ChangedError)(nil),
 	(*host.Host)(nil),
@@ -324,6 +342,7 @@ var types = []any{
 	(*mcp.RequestInfo)(nil),
 	(*mcp.SampleRequest)(nil),
 	(*mcp.ServerError)(nil),
+	(*mcp.Skill)(nil),
 	(*mcp.Task)(nil),
 	(*mcp.TaskError)(nil),
 	(*mcp.TaskStatus)(nil),
