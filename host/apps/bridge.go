@@ -112,7 +112,7 @@ func (a *Apps) open(w http.ResponseWriter, r *http.Request, s *Shown) {
 	a.opts.Logger.Info("apps: an app is shown", "server", s.Server, "tool", s.Tool, "uri", s.def.App(), "policy", f.policy, "permissions", granted)
 	answer(w, map[string]any{
 		"sandbox": strings.TrimSuffix(a.sandbox.String(), "/") + "/" + token, "html": p.html, "csp": p.declared.CSP,
-		"permissions": p.declared.permissions(granted), "allow": strings.Join(allow, "; "), "prefersBorder": p.declared.PrefersBorder, "title": s.Title,
+		"permissions": permissions(granted), "allow": strings.Join(allow, "; "), "prefersBorder": p.declared.PrefersBorder, "title": s.Title,
 	})
 }
 

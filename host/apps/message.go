@@ -102,7 +102,7 @@ func (a *Apps) initialize(s *Shown) any {
 	p := s.page
 	a.mu.Unlock()
 	if p != nil {
-		can["sandbox"] = map[string]any{"csp": cspOf(p), "permissions": p.declared.permissions(p.granted(a.opts.Permissions))}
+		can["sandbox"] = map[string]any{"csp": cspOf(p), "permissions": permissions(p.granted(a.opts.Permissions))}
 	}
 	tool := s.def.Raw
 	if tool == nil {
@@ -184,7 +184,7 @@ func cspOf(p *page) *policy {
 }
 
 // permissions returns those that are granted, as the protocol has them.
-func (d *declared) permissions(granted []string) map[string]any {
+func permissions(granted []string) map[string]any {
 	all := map[string]any{}
 	for _, name := range granted {
 		all[name] = struct{}{}
