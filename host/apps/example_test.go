@@ -8,41 +8,26 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/apps"
-	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// A program that shows apps: the page of a user gets the JSON of each, and calls show of /apps/apps.js with it.
+// showApps shows the apps of a host: the page of each user gets their JSON, and calls show of /apps/apps.js with it.
+func showApps(h *host.Host, send func(user string, data []byte)) error {
+	a, err := apps.New(h, &apps.Options{SandboxURL: "http://127.0.0.1:8081", Show: func(_ context.Context, s *apps.Shown) {
+		data, _ := json.Marshal(s)
+		send(s.User, data)
+	}})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	http.Handle("/apps/", http.StripPrefix("/apps", a.Bridge())) // behind what signs users in
+	go func() { _ = http.ListenAndServe("127.0.0.1:8081", a.Sandbox()) }()
+	return http.ListenAndServe("127.0.0.1:8080", nil)
+}
+
 func ExampleNew() {
-	serve := func(send func(user string, data []byte)) error {
-		opts := &host.Options{}
-		apps.Prepare(opts)
-		h, err := host.Open(context.Background(), "mcp.json", opts)
-		if err != nil {
-			return err
-		}
-		defer h.Close()
-		a, err := apps.New(h, &apps.Options{
-			SandboxURL: "http://127.0.0.1:8081",
-			Show: func(_ context.Context, s *apps.Shown) {
-				data, _ := json.Marshal(s)
-				send(s.User, data)
-			},
-		})
-		if err != nil {
-			return err
-		}
-		defer a.Close()
-		bridge := http.StripPrefix("/apps", a.Bridge())
-		http.HandleFunc("/apps/", func(w http.ResponseWriter, r *http.Request) {
-			bridge.ServeHTTP(w, r.WithContext(session.WithUser(r.Context(), "ada"))) // whom the program has signed in
-		})
-		go func() { _ = http.ListenAndServe("127.0.0.1:8081", a.Sandbox()) }()
-		return http.ListenAndServe("127.0.0.1:8080", nil)
-	}
-	if err := serve(nil); err != nil {
-		fmt.Println("there is no mcp.json")
-	}
-	// Output: there is no mcp.json
+	fmt.Println(showApps(nil, nil))
+	// Output: apps: there is no host
 }
 
 func ExamplePrepare() {

@@ -147,12 +147,12 @@ func TestHostileApp(t *testing.T) {
 	assert.Equal(t, own, "null", "the origin of the app")
 
 	// What it says is said by itself alone, and it does not reach what is around it.
-	s.heard.take()
+	before := len(s.heard)
 	s.inside(tab, "true", `say({id: 99, method: "ui/message", params: {role: "user", content: []}}, top); say({method: "ui/notifications/sandbox-ended", params: {reason: "a lie"}})`, nil)
 	var reached string
 	s.inside(tab, "true", `ready.then(() => rpc("ping")).then(() => ["parent.document", "top.document", "localStorage", "document.cookie"].filter((what) => { try { return eval(what) !== undefined; } catch { return false; } }).join())`, &reached)
 	assert.Equal(t, reached, "", "what the app reaches")
-	assert.Equal(t, s.heard.String(), "", "what the app has said to the wrong window")
+	assert.Equal(t, len(s.heard), before, "what is heard of what the app has said to the wrong window")
 
 	// What it sends.
 	for name, way := range ways {

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/apps"
@@ -75,7 +74,9 @@ func TestServers(t *testing.T) {
 	for _, c := range rows {
 		t.Run(c.server, func(t *testing.T) {
 			s := &site{T: t, host: s.host, apps: s.apps, url: s.url, shown: s.shown, heard: s.heard}
-			s.heard.take()
+			for len(s.heard) > 0 {
+				<-s.heard
+			}
 			tab := s.show(b, s.call(c.server+"__"+c.tool, "{}"))
 			assert.OK(t, tab.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 900, "height": 1000, "deviceScaleFactor": 1, "mobile": false}, nil))
 			s.inside(tab, c.ready, "0", nil)
@@ -86,7 +87,7 @@ func TestServers(t *testing.T) {
 			if c.then != "" {
 				s.inside(tab, c.then, "0", nil)
 			} else {
-				hosttest.Eventually(t, c.heard, func() bool { return strings.Contains(s.heard.String(), c.heard) })
+				s.hears(c.heard)
 			}
 			assert.OK(t, tab.Eval("app.close()", nil))
 			tab.AwaitTrue("!document.querySelector('iframe')")

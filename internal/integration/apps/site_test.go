@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -44,38 +43,26 @@ type site struct {
 	url     string // of the program's page
 	sandbox string
 	shown   chan *apps.Shown
-	heard   *heard
+	heard   chan string // what apps have called and said
 }
 
-// A heard is what apps have called and said, a line each.
-type heard struct {
-	mu   sync.Mutex // guards text
-	text strings.Builder
-}
-
-func (h *heard) add(line string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.text.WriteString(line + "\n")
-}
-
-func (h *heard) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.text.String()
-}
-
-// take forgets what there is.
-func (h *heard) take() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.text.Reset()
+// hears waits until apps have called or said something.
+func (s *site) hears(part string) {
+	s.Helper()
+	hosttest.Eventually(s.T, part, func() bool {
+		select {
+		case line := <-s.heard:
+			return strings.Contains(line, part)
+		default:
+			return false
+		}
+	})
 }
 
 // open opens a site for the servers of a configuration file.
 func open(t *testing.T, servers map[string]any, edit func(*apps.Options)) *site {
 	t.Helper()
-	s := &site{T: t, shown: make(chan *apps.Shown, 100), heard: new(heard)}
+	s := &site{T: t, shown: make(chan *apps.Shown, 100), heard: make(chan string, 10_000)}
 	file := filepath.Join(t.TempDir(), "mcp.json")
 	assert.OK(t, os.WriteFile(file, assert.Value(json.Marshal(map[string]any{"mcpServers": servers}))(t), 0o600))
 	ho := hosttest.Patient(&host.Options{Registry: registry.New(&registry.Options{Ledger: ledger.New(nil)}), StateDir: host.NoState, OpenWait: -1})
@@ -83,12 +70,12 @@ func open(t *testing.T, servers map[string]any, edit func(*apps.Options)) *site 
 	s.host = assert.Value(host.Open(hosttest.Watchdog(t), file, ho))(t)
 	stop := s.host.Registry().Observe(func(_ context.Context, o *registry.Observation) {
 		if o.Tool != nil && o.CallID != "call" {
-			s.heard.add(fmt.Sprintf("%s as %s in %s", o.Tool.Name, o.User, o.Conversation))
+			s.heard <- fmt.Sprintf("%s as %s in %s", o.Tool.Name, o.User, o.Conversation)
 		}
 	})
 	sandbox := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.apps.Sandbox().ServeHTTP(w, r) }))
 	said := func(_ context.Context, _ *apps.Shown, params json.RawMessage) error {
-		s.heard.add(string(params))
+		s.heard <- string(params)
 		return nil
 	}
 	o := &apps.Options{SandboxURL: sandbox.URL, Show: func(_ context.Context, shown *apps.Shown) { s.shown <- shown }, Message: said, ModelContext: said}
