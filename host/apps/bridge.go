@@ -22,7 +22,6 @@ var script []byte
 const (
 	maxMessage = 8 << 20          // bytes of what a page sends
 	pollTime   = 25 * time.Second // how long a page waits for news
-	maxPolled  = 64               // apps that one page waits for
 )
 
 // Bridge serves the module apps.js and what it needs, to the page of the program: put the handler below a path of that page's
@@ -85,12 +84,17 @@ func (a *Apps) open(w http.ResponseWriter, r *http.Request, s *Shown) {
 	if p == nil {
 		var err error
 		if p, err = a.read(r.Context(), s); err != nil {
-			status := http.StatusBadGateway
-			if _, held := errors.AsType[*HeldError](err); held {
-				status = http.StatusConflict
-			}
 			a.opts.Logger.Warn("apps: an app is not shown", "server", s.Server, "tool", s.Tool, "error", err)
-			refuse(w, status, err.Error())
+			_, held := errors.AsType[*HeldError](err)
+			_, flawed := errors.AsType[flaw](err)
+			switch {
+			case held:
+				refuse(w, http.StatusConflict, err.Error())
+			case flawed:
+				refuse(w, http.StatusBadGateway, err.Error())
+			default:
+				refuse(w, http.StatusBadGateway, "the page of the app cannot be read")
+			}
 			return
 		}
 	}
@@ -169,8 +173,8 @@ type polled struct {
 // poll answers a page as soon as there is something new for its apps: the request has the number of the last news of each.
 func (a *Apps) poll(w http.ResponseWriter, r *http.Request) {
 	var seen map[string]int
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&seen); err != nil || len(seen) > maxPolled {
-		refuse(w, http.StatusBadRequest, "a poll is an object with the numbers of at most 64 apps")
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&seen); err != nil || len(seen) > maxShown {
+		refuse(w, http.StatusBadRequest, "a poll is an object with the number of the last news of each app")
 		return
 	}
 	all := map[string]*Shown{}

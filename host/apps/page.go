@@ -80,16 +80,22 @@ func (e *HeldError) Error() string {
 		plain.Quote(e.Tool), plain.Quote(e.Server), e.Change.Summary())
 }
 
+// A flaw says what is wrong with a page, to its user as well: it holds nothing of a connection.
+type flaw struct{ error }
+
 // read returns the page of an app, as its server has it now and the ledger lets it be shown. Ctx has the user.
 func (a *Apps) read(ctx context.Context, s *Shown) (*page, error) {
 	uri := s.def.App()
 	var p *page
 	err := a.host.WithClient(ctx, session.Key{Server: s.Server}, func(ctx context.Context, c *mcp.Client) error {
 		res, err := c.ReadResource(ctx, uri, nil)
-		if err == nil {
-			p, err = a.pageOf(ctx, c, uri, res)
+		if err != nil {
+			return err
 		}
-		return err
+		if p, err = a.pageOf(ctx, c, uri, res); err != nil {
+			return flaw{err}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, &PageError{s.Server, s.Tool, uri, err}
