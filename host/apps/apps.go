@@ -72,6 +72,9 @@ type Apps struct {
 // Prepare lets the servers of a host that is made with o know that the program shows apps: they have tools for these then.
 // Call it before the host is made.
 func Prepare(o *host.Options) {
+	if o == nil {
+		return
+	}
 	extensions := maps.Clone(o.Client.Extensions)
 	if extensions == nil {
 		extensions = map[string]map[string]any{}

@@ -72,6 +72,8 @@ type Skill struct {
 	folder string // of a skill of the program
 }
 
+var errNoSkill = errors.New("skills: the skill is nil")
+
 // AllowedTools returns the tools that the skill asks to use without a further question, as its front
 // matter names them. The program decides what that is worth. It is empty for a skill of a server until it is accepted.
 func (s *Skill) AllowedTools() string {
@@ -83,9 +85,15 @@ func (s *Skill) AllowedTools() string {
 }
 
 // New returns the skills of the servers of h. The ledger of its registry keeps which were accepted; if there is none, the Catalogue
-// remembers it. It panics for a nil host.
+// remembers it.
 func New(h *host.Host, opts *Options) *Catalogue {
-	accepted := cmp.Or(h.Registry().Ledger(), ledger.New(nil))
+	if h == nil {
+		h = new(host.Host) // which says what it is
+	}
+	accepted := ledger.New(nil)
+	if r := h.Registry(); r != nil {
+		accepted = cmp.Or(r.Ledger(), accepted)
+	}
 	return &Catalogue{host: h, content: content.New(h), ledger: accepted, folders: slices.Clone(cmp.Or(opts, new(Options)).Folders), kept: map[string]listed{}}
 }
 
@@ -149,6 +157,9 @@ func (c *Catalogue) Find(ctx context.Context, name string) (*Skill, error) {
 // front matter, too: what differs is an [*mcp.ProtocolError]. It is for people that look at a skill: models read what was accepted by
 // [Catalogue.Tools].
 func (c *Catalogue) Read(ctx context.Context, s *Skill, path string) ([]byte, error) {
+	if s == nil {
+		return nil, errNoSkill
+	}
 	if s.Server == "" {
 		return readOwn(s, path)
 	}
@@ -176,6 +187,9 @@ func (c *Catalogue) Read(ctx context.Context, s *Skill, path string) ([]byte, er
 // Accept lets models load a skill as it is now, and returns when that is kept. By says who did it.
 // It is for what s says, all files included: show it before. A skill that is accepted already stays so.
 func (c *Catalogue) Accept(ctx context.Context, by string, s *Skill) error {
+	if s == nil {
+		return errNoSkill
+	}
 	if s.Err != nil || s.Server == "" {
 		return s.Err
 	}

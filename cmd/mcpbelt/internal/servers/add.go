@@ -39,11 +39,9 @@ type addition struct {
 	yes     bool
 }
 
-var taken = &record.Error{Code: record.CodeNameTaken}
-
 // explainTaken is explain for add.
 func explainTaken(name string, err error) error {
-	if err = explain(name, err); errors.Is(err, taken) {
+	if err = explain(name, err); errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
 		err.(*cli.Error).Cure += ", or add it with --force"
 	}
 	return err
@@ -75,7 +73,7 @@ func addCommand(b *belt.Belt) *cobra.Command {
 				return err
 			}
 			_, err = record.Add(cmd.Context(), store, r)
-			if a.force && errors.Is(err, taken) {
+			if a.force && errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
 				var old record.Stored
 				if old, err = record.Find(cmd.Context(), store, r.Name); err == nil {
 					_, err = store.Save(cmd.Context(), old.Record.Name, r, old.Revision)
