@@ -79,9 +79,18 @@ func generate(t *testing.T) []byte {
 	for _, path := range slices.Sorted(maps.Keys(imports)) {
 		fmt.Fprintf(&b, "\t%q\n", path)
 	}
-	fmt.Fprintf(&b, ")\n\n// functions are all exported functions.\nvar functions = []function{\n%s\n}\n", strings.Join(functions, "\n"))
-	fmt.Fprintf(&b, "\n// types are all exported types with methods but interfaces, and pointers to them have all methods.\nvar types = []any{\n%s\n}\n", strings.Join(types, "\n"))
+	fmt.Fprintf(&b, ")\n\n// functions are all exported functions.\nvar functions = []function{\n%s\n}\n", inLines(functions))
+	fmt.Fprintf(&b, "\n// types are all exported types with methods but interfaces, and pointers to them have all methods.\nvar types = []any{\n%s\n}\n", inLines(types))
 	return assert.Value(format.Source(b.Bytes()))(t)
+}
+
+// inLines joins rows to lines of four.
+func inLines(rows []string) string {
+	var lines []string
+	for four := range slices.Chunk(rows, 4) {
+		lines = append(lines, strings.Join(four, " "))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // forTests reports whether a package is for tests alone: its functions end the test
