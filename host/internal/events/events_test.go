@@ -328,3 +328,19 @@ func (s stuckSink) Write(context.Context, []activity.Event) error {
 	<-s
 	return nil
 }
+
+// A decision notes who made it and on whose behalf, unless that is the same.
+func TestDecision(t *testing.T) {
+	_, rec, take := recorded(t, nil)
+	change := &ledger.Change{Server: "s", Tool: "t"}
+	ctx := Note(Note(session.WithUser(t.Context(), "ann"), "by", "ben"), "via", "page")
+	rec.Record(ctx, OfDecision(change, true, nil))
+	rec.Record(Note(session.WithUser(t.Context(), "ann"), "by", "ann"), OfDecision(change, false, nil))
+	rec.Record(ctx, OfDecision(change, true, errors.New("the disk is full")))
+	all := take()
+	for i, want := range []string{
+		`accept s/t: approved by "ann", via page, by ben`, `accept s/t: refused by "ann"`, `accept s/t: error by "ann", via page, by ben`,
+	} {
+		assert.Contains(t, line(all[i]), want, "event %d", i)
+	}
+}
