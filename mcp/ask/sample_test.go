@@ -79,3 +79,17 @@ func TestSampleModelFails(t *testing.T) {
 		assert.False(t, err == nil || errors.Is(err, mcp.ErrRejected), "error %v", err)
 	}
 }
+
+// Without a model the user answers.
+func TestSampleByHand(t *testing.T) {
+	for lines, want := range map[string]string{"Hello\n": "Hello", "/decline\n": ""} {
+		c := &ask.Console{In: strings.NewReader(lines), Out: &screen{}}
+		res, err := c.Sample(nil)(t.Context(), &mcp.SampleRequest{})
+		if want == "" {
+			assert.Is(t, err, mcp.ErrRejected)
+			continue
+		}
+		assert.OK(t, err)
+		assert.Equal(t, assert.Only(t, res.Content).(*mcp.TextContent).Text, want)
+	}
+}

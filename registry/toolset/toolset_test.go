@@ -44,6 +44,8 @@ func TestToolset(t *testing.T) {
 		{name: "none are", opts: &toolset.SetOptions{Share: -1, Always: none}, tools: finders, deferred: everything},
 		{name: "all are, so there is nothing to be found", opts: &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return true }},
 			tools: everything},
+		{name: "some are kept out", opts: &toolset.SetOptions{Keep: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }},
+			tools: "notes__create notes__delete"},
 		{name: "results are kept", registry: registry.Options{Results: &result.Options{}},
 			opts: &toolset.SetOptions{Share: -1, Always: none}, tools: "call_tool describe_tool read_result search_tools", deferred: everything},
 		{name: "denied ones do not count", registry: registry.Options{Approver: mustPolicy(t, approval.Allow, policy.Rule{Server: "github"}, policy.Rule{Tool: "notes__delete"})},
