@@ -146,11 +146,7 @@ func hintsOf(r *doctor.TestReport) string {
 
 // stagesOf returns the stages that were reached, joined by blanks.
 func stagesOf(r *doctor.TestReport) string {
-	var names []string
-	for _, s := range r.Stages {
-		names = append(names, s)
-	}
-	return strings.Join(names, " ")
+	return strings.Join(r.Stages, " ")
 }
 
 // tested tests an entry by a host that has nothing else to do.
