@@ -70,7 +70,7 @@ func TestApprovedButNotSent(t *testing.T) {
 		checkpoint, _, _ := s.Get(t.Context(), "x")
 		approved := func() context.Context { return deciding(t.Context(), waits, belt.Decision{Approve: true}) }
 		assert.True(t, strings.HasPrefix(r.mustEnd(t, approved(), nil)[0], "The tool failed:"), "restart=%v: the results", restart)
-		assert.Equal(t, len(reg.Approvals(t.Context())), 0, "restart=%v: somebody can still have the call made", restart)
+		assert.Equal(t, len(reg.Approvals(t.Context())), 0, "restart=%v: the call can still be made", restart)
 		failing = false
 		assert.OK(t, s.Set(t.Context(), "x", checkpoint))
 		assert.Contains(t, r.mustEnd(t, approved(), nil)[0], "given up", "restart=%v: after it was given up the results", restart)
@@ -225,7 +225,7 @@ func TestTwinsAfterRestart(t *testing.T) {
 		got := restarted(t, &l, s).mustEnd(t, deciding(t.Context(), waits, yes, yes), nil)
 		assert.True(t, slices.Equal(got, []string{"removed a", "removed a"}), "the results are %q", got)
 		asked := slices.Compact([]string{waits[0].Approval, waits[1].Approval})
-		assert.Equal(t, len(l.calls()), len(asked), "the calls are %q, and somebody was asked", l.calls())
+		assert.Equal(t, len(l.calls()), len(asked), "the calls are %q, and a person was asked", l.calls())
 	}
 }
 

@@ -161,7 +161,7 @@ func TestResumeTooEarly(t *testing.T) {
 	r := newRig(t, belt.New(reg, nil), newStore())
 	first := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`, "picture", `{}`), 1)[0]
 	for range 3 {
-		assert.Equal(t, r.mustWait(t, t.Context(), nil, 1)[0].Approval, first.Approval, "somebody is asked again")
+		assert.Equal(t, r.mustWait(t, t.Context(), nil, 1)[0].Approval, first.Approval, "the user is asked again")
 	}
 	assert.Value(reg.Approve(t.Context(), first.Approval, nil))(t)
 	got := r.mustEnd(t, t.Context(), nil)

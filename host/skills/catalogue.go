@@ -211,7 +211,7 @@ func (c *Catalogue) judged(s Skill) *Skill {
 	s.Held = c.ledger.Judge(c.entry(&s))
 	switch {
 	case s.Dynamic:
-		s.Err = fmt.Errorf("skills: skill %s: its server makes it anew at each reading, so that nobody can accept it", plain.Quote(s.Name))
+		s.Err = fmt.Errorf("skills: skill %s: its server makes it anew at each reading, so that it cannot be accepted", plain.Quote(s.Name))
 	case len(s.Findings) > 0 && s.Findings[0].Severity == gate.Block:
 		s.Err = fmt.Errorf("skills: skill %s: %s", plain.Quote(s.Name), s.Findings[0])
 	}
@@ -301,7 +301,7 @@ type HeldError struct {
 
 // Error names the skill and what has changed.
 func (e *HeldError) Error() string {
-	why := "nobody has accepted it yet"
+	why := "it has not been accepted yet"
 	switch e.Change.Kind {
 	case ledger.ToolChanged:
 		why = "it has changed since it was accepted"

@@ -35,7 +35,7 @@ func TestModelsGetWhatWasAccepted(t *testing.T) {
 	assert.Lacks(t, c.Instructions(ctx, 0), "docs__")
 	assert.Contains(t, call(ctx, r, "load_skill", "refunds"), "Skill refunds, of this program.\n\n---")
 	const held = `skill "docs__refunds" is held back: `
-	assert.Contains(t, call(ctx, r, "load_skill", "docs__refunds"), held+"nobody has accepted it yet")
+	assert.Contains(t, call(ctx, r, "load_skill", "docs__refunds"), held+"it has not been accepted yet")
 	assert.Contains(t, call(ctx, r, "read_skill_file", "docs__refunds", "forms/a.md"), held)
 
 	accept("docs__refunds")
@@ -47,7 +47,7 @@ func TestModelsGetWhatWasAccepted(t *testing.T) {
 	assert.Contains(t, call(ctx, r, "read_skill_file", "docs__refunds", "forms/a.md"), `File "forms/a.md" of skill docs__refunds, of the MCP server "docs". It is advice`)
 	assert.Contains(t, call(ctx, r, "read_skill_file", "docs__refunds", "in/a/SKILL.md"), "Inner text")
 	for _, other := range []string{"docs__a", "shop__refunds"} { // one that lies in it, one with the same URI
-		assert.Contains(t, call(ctx, r, "load_skill", other), "is held back: nobody has accepted it yet")
+		assert.Contains(t, call(ctx, r, "load_skill", other), "is held back: it has not been accepted yet")
 	}
 	again := skills.New(open(t, path, servers), nil)
 	assert.True(t, assert.Value(again.Find(ctx, "docs__refunds"))(t).Held == nil, "accepted by another host's ledger")
@@ -98,7 +98,7 @@ func TestHostileSkills(t *testing.T) {
 		name, more, text, want string
 		change                 func(method string, result map[string]any)
 	}{
-		{name: "docs__x", text: "X\ndynamic: yes", want: "nobody can accept it"},
+		{name: "docs__x", text: "X\ndynamic: yes", want: "cannot be accepted"},
 		{name: "docs__x", text: "X\u202e", want: "bidi_characters"},
 		{name: "docs__x", text: "X", more: "do \U000e0068\U000e0069 this", want: "tag_characters"},
 		{name: "docs__y", text: "X", want: `there is no skill "docs__y"; did you mean docs__a, docs__x?`},

@@ -32,7 +32,14 @@ func TestNewRevision(t *testing.T) {
 				"tools/list": mcptest.Result(`{"resultType":"complete","tools":[{"name":"run","inputSchema":{"type":"object"}}]}`),
 				"tools/call": mcptest.Result(`{"resultType":"complete","content":[{"type":"text","text":"done"}]}`),
 			}
-			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), tools)
+			strict := mcptest.Script{}
+			if found := mcptest.Handshake(revision, "")["server/discover"]; found != nil {
+				strict["server/discover"] = func(c *mcptest.Call) {
+					assert.Contains(t, string(c.Params), future, "discover asks with the newest revision")
+					found(c)
+				}
+			}
+			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), tools, strict)
 			refused := `{"requested":"` + future + `","supported":["2026-07-28"]}`
 			picky := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, ""), tools, mcptest.Script{"server/discover": mcptest.Sequence(
 				func(c *mcptest.Call) { c.ErrorData(sdk.CodeUnsupportedProtocolVersion, "another revision", refused) },

@@ -55,8 +55,8 @@ type launch struct {
 	Env     map[string]string
 }
 
-// bundle returns the entry of a bundle that has to have a hash, unless that is empty.
-func (o *Offer) bundle(ctx context.Context, data []byte, wanted string) map[string]any {
+// bundle returns the entry of a bundle, which came from a file or URL, and has to have a hash, unless that is empty.
+func (o *Offer) bundle(ctx context.Context, origin string, data []byte, wanted string) map[string]any {
 	hash := fmt.Sprintf("%x", sha256.Sum256(data))
 	m, files, err := open(data)
 	if wanted != "" && wanted != hash {
@@ -66,7 +66,7 @@ func (o *Offer) bundle(ctx context.Context, data []byte, wanted string) map[stri
 		err = errors.New("there is no state folder to unpack it in: set HOME or XDG_STATE_HOME")
 	}
 	if err != nil {
-		return o.fail(unusable("the bundle", err.Error()))
+		return o.fail(unusable(plain.Line(origin), err.Error()))
 	}
 	folder := filepath.Join(o.Belt.Env.StateDir, "bundles", hash)
 	o.Belt.Out.Printf("%s %s, a bundle with the SHA-256 %s\n%s\n", m.Name, m.Version, hash, plain.Line(m.Description))

@@ -47,7 +47,7 @@ func (o *Offer) Read(ctx context.Context, arg string) error {
 	} else if data, err := ownfile.Read(o.Belt.Abs(arg), maxBundle, ownfile.Committed); err != nil {
 		o.fail(unusable(arg, err.Error()))
 	} else {
-		entry = o.bundle(ctx, data, "")
+		entry = o.bundle(ctx, arg, data, "")
 	}
 	if o.err == nil {
 		entry["from"] = o.from
@@ -175,7 +175,7 @@ func (o *Offer) registered(ctx context.Context, arg string) map[string]any {
 	if err != nil {
 		return o.fail(err)
 	}
-	return o.bundle(ctx, data, cmp.Or(p.FileSha256, "none"))
+	return o.bundle(ctx, p.Identifier, data, cmp.Or(p.FileSha256, "none"))
 }
 
 // command returns the entry of a package.

@@ -138,5 +138,9 @@ func (r *Registry) read(ctx context.Context, from string, most int) ([]byte, err
 }
 
 func (r *Registry) failed(exit cli.Exit, why string) error {
-	return &cli.Error{Exit: exit, Message: "the server registry " + r.url + ": " + plain.Line(why), Cure: "mcpbelt find, another --registry, or mcpbelt add NAME -- COMMAND"}
+	cure := "name another with --registry URL, or mcpbelt add NAME -- COMMAND"
+	if exit == cli.NotFound {
+		cure = "mcpbelt find WORD"
+	}
+	return &cli.Error{Exit: exit, Message: "the server registry " + r.url + ": " + plain.Line(why), Cure: cure}
 }

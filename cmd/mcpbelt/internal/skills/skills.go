@@ -65,7 +65,7 @@ func shown(s *skills.Skill) skill {
 	return out
 }
 
-// cold has servers started though a daemon holds them: that does not serve what nobody can accept.
+// cold has servers started though a daemon holds them: a daemon serves no skill that was not accepted.
 func cold() *belt.OpenOptions { return &belt.OpenOptions{Cold: true} }
 
 // list shows the skills of servers.
