@@ -187,7 +187,7 @@ func TestHostileApp(t *testing.T) {
 	}
 	assert.Equal(t, requests.Load(), 0, "requests of apps")
 	declared := s.show(b, s.call("bank__show", "{}"))
-	s.inside(declared, "true", fmt.Sprintf("(put('img', {src: %q}), fetch(%q, {mode: 'no-cors'}).then(() => 0))", trap.URL+"/image", trap.URL+"/fetch"), nil)
+	s.inside(declared, "heard.includes('ui/notifications/tool-result')", fmt.Sprintf("(put('img', {src: %q}), fetch(%q, {mode: 'no-cors'}).then(() => 0))", trap.URL+"/image", trap.URL+"/fetch"), nil)
 	for range 2 { // what a server declares is open to its app
 		<-came
 	}
