@@ -96,7 +96,7 @@ func (c *Client) sendWith(ctx context.Context, r *request, first *pendingRequest
 		return c.deliver(ctx, r, first)
 	}
 	work, info := c.trace(ctx, r)
-	err = errBrokenOff // unless the caller's Progress returns
+	err = errBrokenOff // what the trace says if the caller's Progress panics
 	defer func() { info.end(result, err) }()
 	return c.deliver(work, r, first)
 }

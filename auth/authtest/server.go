@@ -138,6 +138,7 @@ const (
 	ResourceEndpoint Endpoint = "resource"
 )
 
+// endpoint returns the endpoint that a path is of; empty: the server has none there.
 func (s *Server) endpoint(path string) Endpoint {
 	if path == s.metadataPath() {
 		return MetadataEndpoint

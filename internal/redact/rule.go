@@ -240,8 +240,8 @@ func isAWSSecret(text string, from int) bool {
 	return run(text, from, awsSecretLength+1, base)-from == awsSecretLength
 }
 
-// secretAfter reports whether text is a secret because it is the value of a key
-// of that name.
+// secretAfter reports whether text is a secret access key of AWS: 40 characters that
+// say nothing by themselves, as the value of a key that is called so.
 func secretAfter(key, text string) bool {
 	if key == "" || len(text) != awsSecretLength || !isAWSSecret(text, 0) {
 		return false

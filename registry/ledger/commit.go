@@ -17,11 +17,13 @@ type ledgerOp struct {
 	apply  func(*ledgerEdit) error
 }
 
-// noteEvery is how often the lists of one server that only wait make the ledger write.
+// noteEvery is how long a note of what one server lists keeps later ones out of the store.
 const noteEvery = time.Minute
 
-// mayWrite reports whether a list of a server that only waits may make the ledger write now.
-func (l *Ledger) mayWrite(server string, now time.Time) bool {
+// mayNote reports whether what a server lists, while nobody has decided about it, may be written
+// to the store now: once in noteEvery for each server, so that one whose tools change with each
+// list does not make the file be written with each. Without a store there is nothing to spare.
+func (l *Ledger) mayNote(server string, now time.Time) bool {
 	if l.store != nil && now.Sub(l.noted[server]) < noteEvery {
 		return false
 	}

@@ -112,7 +112,7 @@ func (l *Ledger) settle(r *request, sound bool) bool {
 	r.durable = r.seen.observe(e)
 	switch {
 	case !e.changed && !slices.ContainsFunc(l.journal, func(op ledgerOp) bool { return op.server == name }):
-	case !r.durable && sound && !l.mayWrite(name, time.Now()):
+	case !r.durable && sound && !l.mayNote(name, time.Now()):
 		l.later(r.seen)
 	default:
 		return false

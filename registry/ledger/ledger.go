@@ -79,7 +79,7 @@ type Ledger struct {
 	kept     *ledgerState         // what the store has
 	revision storage.Revision     // of kept; empty: the store has nothing
 	journal  []ledgerOp           // notes of what servers list, to be written with what is written next
-	noted    map[string]time.Time // when the lists of servers were written that only wait
+	noted    map[string]time.Time // when a note of each server was written last
 }
 
 // A ledgerView is what readers see.

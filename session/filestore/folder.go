@@ -79,6 +79,8 @@ func (f *folder) read(name string) (storage.Record, error) {
 	return decode(name, raw)
 }
 
+// readFile reads a file of the folder, of at most maxFile bytes. If others may read the
+// file, that ends here, with a warning. A link is no file.
 func (f *folder) readFile(path string) ([]byte, error) {
 	info, err := f.root.Lstat(path)
 	if err != nil {

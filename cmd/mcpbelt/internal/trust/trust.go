@@ -152,13 +152,13 @@ func forget(ctx context.Context, b *belt.Belt, book *consent.Book, s *config.Ser
 	if err != nil {
 		return err
 	}
-	var prints []string
+	var fingerprints []string
 	for _, r := range records {
 		if r.Server == s.Name && r.Project == s.Launch().Project {
-			prints = append(prints, r.Fingerprint)
+			fingerprints = append(fingerprints, r.Fingerprint)
 		}
 	}
-	if err := book.Forget(ctx, prints...); err != nil {
+	if err := book.Forget(ctx, fingerprints...); err != nil {
 		return err
 	}
 	b.Out.Printf("Server %s has to be allowed again before it starts.\n", s.Name)
