@@ -462,7 +462,7 @@ func TestInitializeOffersAnotherRevision(t *testing.T) {
 				}
 				accept(v)
 			}
-			for _, to := range []mcp.Transport{&s.HTTP, &transport.Auto{URL: s.URL}} {
+			for _, to := range []mcp.Transport{&s.HTTP, &transport.HTTP{Variant: transport.Auto, URL: s.URL}} {
 				before := len(s.of("initialize"))
 				c := newClient(t, to, nil)
 				err := c.Ready(t.Context())

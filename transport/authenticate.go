@@ -27,7 +27,7 @@ const (
 )
 
 // An Authenticator is an OAuth handler that knows more than bearer tokens. If the
-// handler of an [HTTP], [SSE] or [Auto] is one, it is used as such: TokenSource is
+// handler of an [HTTP] is one, it is used as such: TokenSource is
 // not called, and requests do not wait for each other's logins.
 //
 // When a server answers 401, or 403 with a challenge, Authorize is called, and the
@@ -61,7 +61,7 @@ func (e *authorizeError) Unwrap() error { return e.err }
 // Outcome returns mcp.NotSent: the server refused the request.
 func (e *authorizeError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// Bearer returns what HTTP, SSE and Auto take as OAuth, for programs that have their
+// Bearer returns what an HTTP takes as OAuth, for programs that have their
 // tokens from elsewhere: from package oauth2, a cloud's metadata server or a CI system.
 // Each request carries the present token of source, which is asked every time and from
 // many goroutines; wrap one that fetches a token each time in [oauth2.ReuseTokenSource].

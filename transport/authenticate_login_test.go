@@ -164,7 +164,7 @@ func TestHTTPWithoutLogin(t *testing.T) {
 func TestSSELogsIn(t *testing.T) {
 	user := &login{authorize: func(int) (string, error) { return "t", nil }}
 	url := listen(t, guarded(newOldServer(accept), func() string { return "t" }))
-	wantResult(t, dial(t, &transport.SSE{URL: url, OAuth: user}), okResult)
+	wantResult(t, dial(t, &transport.HTTP{Variant: transport.SSE, URL: url, OAuth: user}), okResult)
 	assert.Equal(t, user.asked, 1, "logins")
 }
 
@@ -218,7 +218,7 @@ func TestHTTPBearer(t *testing.T) {
 	wantFailure(t, dial(t, &transport.HTTP{OAuth: l, URL: listen(t, http.RedirectHandler(other, http.StatusTemporaryRedirect))}), mcp.NotSent)
 	old := newOldServer(accept)
 	old.address = other + "/messages"
-	assert.Fails(t, assert.Err((&transport.SSE{URL: listen(t, old), OAuth: l}).Connect(bounded(t))), "an address on another origin")
+	assert.Fails(t, assert.Err((&transport.HTTP{Variant: transport.SSE, URL: listen(t, old), OAuth: l}).Connect(bounded(t))), "an address on another origin")
 	assert.Equal(t, leaked.Load(), 0, "requests to the other origin")
 }
 

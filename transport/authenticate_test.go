@@ -115,7 +115,7 @@ func TestAuthenticatorEveryRequest(t *testing.T) {
 func TestAuthenticatorSSE(t *testing.T) {
 	a, s := &authenticator{t: t}, newRecorder(newOldServer(accept), true)
 	url := listen(t, s)
-	c := dial(t, &transport.SSE{URL: url, OAuth: a})
+	c := dial(t, &transport.HTTP{Variant: transport.SSE, URL: url, OAuth: a})
 	wantResult(t, c, okResult)
 	closeWithin(t, c)
 	wantPasses(t, url, s.seen)
@@ -128,7 +128,7 @@ func TestAuthenticatorSSE(t *testing.T) {
 func TestAuthenticatorAuto(t *testing.T) {
 	a, s := &authenticator{t: t}, newRecorder(shakingOld(http.StatusMethodNotAllowed, ""), true)
 	url := listen(t, s)
-	c := dial(t, &transport.Auto{URL: url, OAuth: a})
+	c := dial(t, &transport.HTTP{Variant: transport.Auto, URL: url, OAuth: a})
 	assert.OK(t, handshake(t, c))
 	wantResult(t, c, okResult)
 	closeWithin(t, c)

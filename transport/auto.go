@@ -14,34 +14,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// An Auto speaks streamable HTTP or, if the server refuses that in the way of a
-// server which only knows HTTP+SSE, the latter: when initialize is answered
-// with status 400, 404 or 405 and no JSON-RPC error. A server that wants a
-// login, or that cannot be reached, is never tried the other way. Its fields are those of an
-// [HTTP].
-type Auto HTTP
-
-// Connect prepares a connection over streamable HTTP.
-func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
-	h, err := (*HTTP)(a).connect("Auto")
-	if err != nil {
-		return nil, err
-	}
-	c := &autoConn{recipe: a, http: h}
-	c.start = func() { c.receiveFrom(h) }
-	return c, nil
-}
-
 // An autoConn is a connection over streamable HTTP that becomes one over
 // HTTP+SSE if the handshake shows that it must. Both share its mailbox.
 type autoConn struct {
 	mailbox
-	recipe *Auto
-	http   *httpConn
+	http *httpConn
 
-	mu     sync.Mutex
-	sse    *sseConn // after falling back
-	closed bool
+	mu  sync.Mutex
+	sse mcp.Caller // after falling back; nil before
+}
+
+func newAutoConn(h *httpConn) *autoConn {
+	c := &autoConn{http: h}
+	c.start = func() { c.receiveFrom(h) }
+	return c
 }
 
 // receiveFrom has one of the two put what it receives into the mailbox.
@@ -63,7 +49,7 @@ var revisionName = regexp.MustCompile(`\b202\d-\d\d-\d\d\b`)
 
 // fallBack returns the connection over HTTP+SSE with which to initialize, after streamable
 // HTTP was refused with err; else nil, and the error to tell.
-func (c *autoConn) fallBack(ctx context.Context, err error) (*sseConn, error) {
+func (c *autoConn) fallBack(ctx context.Context, err error) (mcp.Caller, error) {
 	var status *StatusError
 	var refused *refusedError
 	if !errors.As(err, &status) || errors.As(err, &refused) && revisionName.MatchString(refused.text) {
@@ -74,17 +60,14 @@ func (c *autoConn) fallBack(ctx context.Context, err error) (*sseConn, error) {
 	default:
 		return nil, err
 	}
-	sse, sseErr := (*SSE)(c.recipe).connect(ctx)
+	sse, sseErr := connectSSE(ctx, c.http.endpoint)
 	if sseErr != nil {
 		return nil, fmt.Errorf("%w; the older HTTP+SSE transport failed too: %w", err, sseErr)
 	}
 	c.mu.Lock()
-	closed := c.closed
-	if !closed {
-		c.sse = sse
-	}
+	c.sse = sse
 	c.mu.Unlock()
-	if closed {
+	if c.http.ended.Err() != nil {
 		_ = sse.Close()
 		return nil, mcp.WithOutcome(errClosed, mcp.NotSent)
 	}
@@ -121,12 +104,6 @@ func (c *autoConn) Info() mcp.ConnInfo { return c.present().Info() }
 
 // Close implements mcp.Conn.
 func (c *autoConn) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	sse := c.sse
-	c.mu.Unlock()
-	if sse != nil {
-		_ = sse.Close()
-	}
-	return c.http.Close()
+	_ = c.http.Close()
+	return c.present().Close()
 }

@@ -45,7 +45,7 @@ type refusal struct {
 func TestAutoFallsBack(t *testing.T) {
 	for _, r := range []refusal{{404, "Not found"}, {405, ""}, {400, "<html>"}, {404, `{"error":"Not Found"}`}} {
 		server := newRecorder(shakingOld(r.status, r.body), false)
-		recipe := &transport.Auto{URL: listen(t, server)}
+		recipe := &transport.HTTP{Variant: transport.Auto, URL: listen(t, server)}
 		for range 2 {
 			l := dial(t, recipe)
 			assert.OK(t, handshake(t, l), "%v", r)
@@ -65,7 +65,7 @@ func TestAutoDoesNotFallBack(t *testing.T) {
 		{404, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"bad"}}`},
 	} {
 		server := newRecorder(shakingOld(r.status, r.body), false)
-		assert.Fails(t, handshake(t, dial(t, &transport.Auto{URL: listen(t, server)})), "%v", r)
+		assert.Fails(t, handshake(t, dial(t, &transport.HTTP{Variant: transport.Auto, URL: listen(t, server)})), "%v", r)
 		assert.Equal(t, server.count(http.MethodGet), 0, "%v: streams opened", r)
 	}
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -73,7 +73,7 @@ func TestAutoDoesNotFallBack(t *testing.T) {
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	for name, url := range map[string]string{"certificate": secure.URL, "refused": deadport.URL(t)} {
-		l := dial(t, &transport.Auto{URL: url})
+		l := dial(t, &transport.HTTP{Variant: transport.Auto, URL: url})
 		assert.Fails(t, handshake(t, l), name)
 		assert.Fails(t, l.Info().Err, name)
 	}
@@ -81,7 +81,7 @@ func TestAutoDoesNotFallBack(t *testing.T) {
 
 // When both ways fail the session hears of both, as an answer.
 func TestAutoBothFail(t *testing.T) {
-	l := dial(t, &transport.Auto{URL: listen(t, http.NotFoundHandler())})
+	l := dial(t, &transport.HTTP{Variant: transport.Auto, URL: listen(t, http.NotFoundHandler())})
 	err := handshake(t, l)
 	assert.As[*transport.StatusError](t, err)
 	assert.Contains(t, err.Error(), "POST")
@@ -92,7 +92,7 @@ func TestAutoBothFail(t *testing.T) {
 // A server that was upgraded is found out.
 func TestAutoForgets(t *testing.T) {
 	server := newRecorder(shakingOld(405, ""), false)
-	recipe := &transport.Auto{URL: listen(t, server)}
+	recipe := &transport.HTTP{Variant: transport.Auto, URL: listen(t, server)}
 	l := dial(t, recipe)
 	assert.OK(t, handshake(t, l))
 	closeWithin(t, l)
@@ -112,7 +112,7 @@ func TestAutoClient(t *testing.T) {
 		{400, ""}: true, {404, "Not found"}: true, {405, ""}: true, {400, modernError}: false, {404, modernError}: false,
 	} {
 		server := newRecorder(shakingOld(r.status, r.body), false)
-		client := newClient(t, &transport.Auto{URL: listen(t, server)}, mcp.ClientOptions{})
+		client := newClient(t, &transport.HTTP{Variant: transport.Auto, URL: listen(t, server)}, mcp.ClientOptions{})
 		err := client.Ready(bounded(t))
 		if isOld {
 			assert.OK(t, err, "%v", r)

@@ -62,7 +62,7 @@ func TestHTTPConforms(t *testing.T) {
 
 func TestSSEConforms(t *testing.T) {
 	conforms(t, false, func(t *testing.T) mcp.Transport {
-		return &transport.SSE{URL: listen(t, legacySSE()), MaxMessage: smallLimit}
+		return &transport.HTTP{Variant: transport.SSE, URL: listen(t, legacySSE()), MaxMessage: smallLimit}
 	})
 }
 
@@ -70,7 +70,7 @@ func TestAutoConforms(t *testing.T) {
 	for name, h := range map[string]http.Handler{"streamable": streamable(nil), "SSE": legacySSE()} {
 		t.Run(name, func(t *testing.T) {
 			conforms(t, false, func(t *testing.T) mcp.Transport {
-				return &transport.Auto{URL: listen(t, h), MaxMessage: smallLimit}
+				return &transport.HTTP{Variant: transport.Auto, URL: listen(t, h), MaxMessage: smallLimit}
 			})
 		})
 	}

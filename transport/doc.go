@@ -14,9 +14,9 @@
 //
 //   - [Command] starts a server as a child process and speaks over its standard
 //     input and output.
-//   - [HTTP] speaks streamable HTTP, the protocol's transport for remote servers.
-//   - [SSE] speaks the older HTTP+SSE transport of revision 2024-11-05.
-//   - [Auto] tries HTTP and falls back to SSE where the protocol says so.
+//   - [HTTP] speaks streamable HTTP, the protocol's transport for remote servers; with
+//     [SSE] the older HTTP+SSE transport of revision 2024-11-05; and with [Auto] the
+//     latter where a server refuses the former.
 //   - [Socket] speaks with a server that listens on a Unix domain socket.
 //   - [Pipe] runs a server in this process.
 //

@@ -44,20 +44,20 @@ type endpoint struct {
 	cookies cookies
 }
 
-// newEndpoint returns the endpoint of a recipe, of the given kind, which errors name.
-func newEndpoint(kind string, h *HTTP) (*endpoint, error) {
+// newEndpoint returns the endpoint of a recipe.
+func newEndpoint(h *HTTP) (*endpoint, error) {
 	u, err := parseURL(h.URL)
 	if err != nil {
-		return nil, &OptionError{kind + ".URL", err}
+		return nil, &OptionError{"HTTP.URL", err}
 	}
 	header := make(http.Header, len(h.Header))
 	for name, values := range h.Header {
 		if !httpfield.ValidName(name) {
-			return nil, &OptionError{kind + ".Header", fmt.Errorf("%q is no header name", name)}
+			return nil, &OptionError{"HTTP.Header", fmt.Errorf("%q is no header name", name)}
 		}
 		for _, v := range values {
 			if !httpfield.ValidValue(v) {
-				return nil, &OptionError{kind + ".Header", fmt.Errorf("the value of %s holds a control character", name)}
+				return nil, &OptionError{"HTTP.Header", fmt.Errorf("the value of %s holds a control character", name)}
 			}
 			header.Add(name, v) // in its canonical form, or it would be sent twice
 		}

@@ -107,7 +107,7 @@ func TestHTTPOptions(t *testing.T) {
 		{"http://server/", header("", "s3cret"), "Header: "},
 	} {
 		for _, tr := range []mcp.Transport{
-			&transport.HTTP{URL: c.url, Header: c.header}, &transport.SSE{URL: c.url, Header: c.header}, &transport.Auto{URL: c.url, Header: c.header},
+			&transport.HTTP{URL: c.url, Header: c.header}, &transport.HTTP{Variant: transport.SSE, URL: c.url, Header: c.header}, &transport.HTTP{Variant: transport.Auto, URL: c.url, Header: c.header},
 		} {
 			_, err := tr.Connect(t.Context())
 			assert.As[*transport.OptionError](t, err, c.url)
@@ -151,7 +151,7 @@ func TestSwitchedProtocols(t *testing.T) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\nContent-Type: application/json\r\n\r\n{")
 		_, _ = io.Copy(io.Discard, conn) // until the client hangs up
 	}))
-	for _, tr := range []mcp.Transport{&transport.HTTP{URL: url}, &transport.SSE{URL: url}, &transport.Auto{URL: url}} {
+	for _, tr := range []mcp.Transport{&transport.HTTP{URL: url}, &transport.HTTP{Variant: transport.SSE, URL: url}, &transport.HTTP{Variant: transport.Auto, URL: url}} {
 		wantNotReady(t, tr, "status 101")
 	}
 }

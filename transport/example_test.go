@@ -78,11 +78,11 @@ func ExampleBearer() {
 
 // An address of which nobody knows whether its server is old or new.
 func ExampleAuto() {
-	client := mcp.NewClient("example", &transport.Auto{URL: "https://mcp.example.com/sse"}, nil)
+	client := mcp.NewClient("example", &transport.HTTP{Variant: transport.Auto, URL: "https://mcp.example.com/sse"}, nil)
 	defer func() { _ = client.Close() }()
 }
 
 func ExampleSSE() {
-	client := mcp.NewClient("example", &transport.SSE{URL: "https://mcp.example.com/sse"}, nil)
+	client := mcp.NewClient("example", &transport.HTTP{Variant: transport.SSE, URL: "https://mcp.example.com/sse"}, nil)
 	defer func() { _ = client.Close() }()
 }

@@ -11,9 +11,6 @@ var CheckBatch = checkBatch
 // SetPatience sets how long connections wait for what comes at once unless the machine is busy.
 func (h *HTTP) SetPatience(d time.Duration) { h.patience = d }
 
-// SetPatience does the same for connections that speak streamable HTTP.
-func (a *Auto) SetPatience(d time.Duration) { a.patience = d }
-
 // SetWaits sets the waits for the end of a server after that of its input, for its exit after
 // the end of its output, and for its output after its exit. Zero is the default.
 func (c *Command) SetWaits(input, exit, drain time.Duration) {

@@ -40,7 +40,7 @@ func TestHandshakeIsNotCancelled(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusAccepted)
 		}))},
-		"SSE": &transport.SSE{URL: listen(t, newOldServer(func(p *post, _ chan<- string) {
+		"SSE": &transport.HTTP{Variant: transport.SSE, URL: listen(t, newOldServer(func(p *post, _ chan<- string) {
 			heard <- p
 			p.WriteHeader(http.StatusAccepted)
 		}))},

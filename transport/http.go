@@ -29,14 +29,29 @@ import (
 // JSON-RPC error.
 const maxRefusal = 64 << 10
 
-// An HTTP speaks streamable HTTP with a server: the revisions from 2025-03-26
-// with sessions and a listening stream, and 2026-07-28 without.
+// A Variant says which of the protocol's two transports over HTTP an [HTTP] speaks. The zero Variant is streamable
+// HTTP: the revisions from 2025-03-26 with sessions and a listening stream, and 2026-07-28 without.
+type Variant int
+
+const (
+	// SSE is the HTTP+SSE transport of revision 2024-11-05: the server's messages come on one event stream, and the
+	// client's are posted to an address that the stream names. It is deprecated; use it for old servers only.
+	SSE Variant = iota + 1
+	// Auto is streamable HTTP or, if the server refuses that in the way of a server which only knows HTTP+SSE, the
+	// latter: when initialize is answered with status 400, 404 or 405 and no JSON-RPC error. A server that wants
+	// a login, or that cannot be reached, is never tried the other way.
+	Auto
+)
+
+// An HTTP reaches a server over HTTP.
 //
 // Redirects are followed within the origin of URL, and only if they keep the
 // method (307 and 308). Proxies are taken from the environment.
 type HTTP struct {
 	// URL is the server's MCP endpoint, http or https.
 	URL string
+	// Variant is the transport that is spoken. Default: streamable HTTP.
+	Variant Variant
 	// Header holds fields sent with every request, such as an API key. They
 	// are sent to the origin of URL and nowhere else.
 	Header http.Header
@@ -59,23 +74,22 @@ type HTTP struct {
 	patience time.Duration // replaces listenHeadersWait, lostWait and deleteTimeout, for tests on busy machines; zero: not
 }
 
-// Connect prepares a connection. It sends nothing: the handshake is the
-// session's first message.
+// Connect prepares a connection. It sends nothing, since the handshake is the session's first message; but with
+// [SSE] it opens the event stream and waits until that has named the address for messages, or ctx ends.
 func (h *HTTP) Connect(ctx context.Context) (mcp.Conn, error) {
-	c, err := h.connect("HTTP")
-	if err != nil {
-		return nil, err // and no interface that holds a nil pointer
+	e, err := newEndpoint(h)
+	switch {
+	case err != nil:
+		return nil, err
+	case h.Variant == SSE:
+		return connectSSE(ctx, e)
+	}
+	c := &httpConn{webConn: webConn{endpoint: e}, patience: h.patience, exchanges: make(map[jsonrpc.ID]context.CancelFunc)}
+	c.init(func(ctx context.Context, frame []byte) error { return c.send(ctx, frame, nil) })
+	if h.Variant == Auto {
+		return newAutoConn(c), nil
 	}
 	return c, nil
-}
-
-// connect returns a connection of a recipe of the given kind, which errors name.
-func (h *HTTP) connect(kind string) (*httpConn, error) {
-	c, err := newWebConn(kind, h)
-	if err != nil {
-		return nil, err
-	}
-	return &httpConn{webConn: c, patience: h.patience, exchanges: make(map[jsonrpc.ID]context.CancelFunc)}, nil
 }
 
 // An httpConn is one connection over streamable HTTP. It owns a goroutine for
@@ -83,7 +97,7 @@ func (h *HTTP) connect(kind string) (*httpConn, error) {
 // session, and short-lived ones that finish answered streams. Requests of the
 // data plane run on their callers' goroutines.
 type httpConn struct {
-	*webConn
+	webConn
 	patience time.Duration // of the recipe
 	silent   atomic.Bool   // of a legacy session: neither side has declared what could come on its listening stream
 
@@ -122,9 +136,11 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 		_, ended, failed := call.Poll(opts.Progress)
 		return ended && failed == nil
 	}
-	var asked questions
+	var asked []jsonrpc.ID // by the server, on the stream of the answer
 	deliver := func(m jsonrpc.Message) {
-		asked.note(m)
+		if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() && len(asked) < mostQuestions {
+			asked = append(asked, req.ID)
+		}
 		c.mailbox.deliver(ctx, m, call.ID)
 	}
 	err = c.exchange(ctx, requestFrame(call.ID, method, params), header, deliver, done)
@@ -145,40 +161,23 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 		}
 		return nil, err
 	case header == nil && !isHandshake(method):
-		id := call.ID // the call is dropped by then
-		c.notes.run(func() { c.sendCancelled(id) })
+		c.cancel(call.ID)
 	}
 	return nil, ctx.Err()
 }
 
-// Questions are the ids of the requests that a server has made on the stream of an answer.
-type questions []jsonrpc.ID
-
-// mostQuestions bounds those of one stream; a client takes fewer at a time.
+// mostQuestions bounds the requests that a server makes on the stream of one answer; a client takes fewer at a time.
 const mostQuestions = 64
 
-// note notes a message that is a question.
-func (q *questions) note(m jsonrpc.Message) {
-	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() && len(*q) < mostQuestions {
-		*q = append(*q, req.ID)
-	}
-}
-
-// withdraw cancels questions of the server: the stream on which it would do so itself is
+// withdraw cancels requests of the server: the stream on which it would do so itself is
 // gone, with the call that they were for.
-func (c *httpConn) withdraw(asked questions) {
+func (c *httpConn) withdraw(asked []jsonrpc.ID) {
 	for _, id := range asked {
 		params, err := json.Marshal(map[string]any{"requestId": id.Raw(), "reason": "the call has ended"})
 		if err == nil {
 			c.deliver(&jsonrpc.Request{Method: noteCancelled, Params: params})
 		}
 	}
-}
-
-func (c *httpConn) sendCancelled(id int64) {
-	ctx, stop := context.WithTimeout(c.ended, cancelTimeout)
-	defer stop()
-	_ = c.send(ctx, cancelledFrame(id), nil)
 }
 
 // exchange posts one request and routes what the server answers until done
@@ -442,7 +441,6 @@ func (c *httpConn) Close() error {
 	c.closeOnce.Do(func() {
 		c.deleteSession()
 		c.fail(errClosed)
-		c.notes.wait()
 		c.wait()
 		c.endpoint.close()
 	})

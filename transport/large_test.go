@@ -151,7 +151,7 @@ func TestLargeRequestIsWrittenAtOnce(t *testing.T) {
 		wantBytes(t, got, text[:r.ContentLength], "body")
 	}))
 	defer server.Close()
-	e := assert.Value(newEndpoint("HTTP", &HTTP{URL: server.URL}))(t)
+	e := assert.Value(newEndpoint(&HTTP{URL: server.URL}))(t)
 	defer e.close()
 	writes := new(atomic.Int32)
 	dial := e.owned.DialContext

@@ -65,7 +65,7 @@ func (c *httpConn) deleteSession() {
 	defer stop()
 	defer context.AfterFunc(ctx, func() { c.fail(errClosed) })()
 	for _, id := range c.table.IDs() {
-		c.notes.run(func() { c.sendCancelled(id) })
+		c.cancel(id)
 	}
 	c.notes.wait()
 	if _, resp, err := c.once(ctx, http.MethodDelete, c.url, header, nil); err == nil {

@@ -10,34 +10,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// An SSE speaks the HTTP+SSE transport of revision 2024-11-05: the server's
-// messages come on one event stream, and the client's are posted to an address
-// that the stream names. It is deprecated; use it for old servers only. Its fields are those
-// of an [HTTP].
-type SSE HTTP
-
-// Connect opens the event stream and waits until it has named the address for
+// connectSSE opens the event stream and waits until it has named the address for
 // messages, or ctx ends.
-func (s *SSE) Connect(ctx context.Context) (mcp.Conn, error) {
-	c, err := s.connect(ctx)
-	if err != nil {
-		return nil, err // and no interface that holds a nil pointer
-	}
-	return c, nil
-}
-
-func (s *SSE) connect(ctx context.Context) (*sseConn, error) {
-	w, err := newWebConn("SSE", (*HTTP)(s))
-	if err != nil {
-		return nil, err
-	}
-	c := &sseConn{webConn: w}
+func connectSSE(ctx context.Context, e *endpoint) (mcp.Caller, error) {
+	c := &sseConn{webConn: webConn{endpoint: e}}
+	c.init(c.send)
 	if err := c.open(ctx); err != nil {
 		c.end(err)
 		c.wait()
@@ -50,7 +31,7 @@ func (s *SSE) connect(ctx context.Context) (*sseConn, error) {
 // An sseConn is one event stream and the posts that belong to it. It owns one
 // goroutine, which reads the stream; the connection ends with the stream.
 type sseConn struct {
-	*webConn
+	webConn
 	messages  *url.URL // where messages are posted
 	closeOnce sync.Once
 }
@@ -190,29 +171,6 @@ func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessag
 	}
 	return result(method, answer)
 }
-
-// cancel cancels a request at the server, in the background.
-func (c *sseConn) cancel(id int64) {
-	c.notes.run(func() {
-		ctx, stop := context.WithTimeout(c.ended, cancelTimeout)
-		defer stop()
-		_ = c.send(ctx, cancelledFrame(id))
-	})
-}
-
-// Write implements mcp.Conn.
-func (c *sseConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	frame, err := jsonrpc.EncodeMessage(m)
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithTimeout(ctx, controlTimeout)
-	defer stop()
-	return c.send(ctx, frame)
-}
-
-// SessionID implements mcp.Conn: the address for messages is the session.
-func (c *sseConn) SessionID() string { return "" }
 
 // Close implements mcp.Conn: it cancels the requests in flight at the server,
 // waiting at most two seconds for that, and then ends the stream.

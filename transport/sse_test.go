@@ -89,7 +89,7 @@ func accept(p *post, events chan<- string) {
 // dialOld connects to an old server with a small limit.
 func dialOld(t *testing.T, s *oldServer, limit int64) mcp.Caller {
 	t.Helper()
-	return dial(t, &transport.SSE{URL: listen(t, s), MaxMessage: limit})
+	return dial(t, &transport.HTTP{Variant: transport.SSE, URL: listen(t, s), MaxMessage: limit})
 }
 
 func TestSSEAddress(t *testing.T) {
@@ -98,7 +98,7 @@ func TestSSEAddress(t *testing.T) {
 	url := listen(t, s)
 	for _, address := range []string{"/messages?session=1", "messages", url + "/messages"} {
 		s.address = address
-		l := dial(t, &transport.SSE{URL: url + "/sse"})
+		l := dial(t, &transport.HTTP{Variant: transport.SSE, URL: url + "/sse"})
 		wantResult(t, l, okResult)
 		_ = l.Close()
 	}
@@ -112,13 +112,13 @@ func TestSSEAddress(t *testing.T) {
 		"broken":       "http://[s3cret",
 	} {
 		s.address = address
-		wantNoConnection(t, name, &transport.SSE{URL: url + "/sse"})
+		wantNoConnection(t, name, &transport.HTTP{Variant: transport.SSE, URL: url + "/sse"})
 	}
 	assert.Equal(t, leaked.Load(), 0, "requests to the other origin")
 }
 
 // wantNoConnection expects an error of Connect that shows no secret.
-func wantNoConnection(t *testing.T, name string, tr *transport.SSE) {
+func wantNoConnection(t *testing.T, name string, tr *transport.HTTP) {
 	t.Helper()
 	if _, err := tr.Connect(bounded(t)); err == nil {
 		t.Errorf("%s: got a connection, want an error", name)
@@ -137,11 +137,11 @@ func TestSSEConnectFails(t *testing.T) {
 			_, _ = io.WriteString(w, "data: "+strings.Repeat("x", 5000))
 		},
 	} {
-		wantNoConnection(t, name, &transport.SSE{URL: listen(t, h), MaxMessage: 1000})
+		wantNoConnection(t, name, &transport.HTTP{Variant: transport.SSE, URL: listen(t, h), MaxMessage: 1000})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := (&transport.SSE{URL: listen(t, http.HandlerFunc(keepOpen))}).Connect(ctx)
+	_, err := (&transport.HTTP{Variant: transport.SSE, URL: listen(t, http.HandlerFunc(keepOpen))}).Connect(ctx)
 	assert.Is(t, err, context.Canceled)
 	wantOutcome(t, err, mcp.NotSent)
 }
@@ -254,7 +254,7 @@ func TestSSEOutlivesItsConnecting(t *testing.T) {
 			return tr.Connect(ctx)
 		})
 	}
-	client := ours(t, canceled(&transport.SSE{URL: server()}))
+	client := ours(t, canceled(&transport.HTTP{Variant: transport.SSE, URL: server()}))
 	cancel()
 	client.again(t)
 
@@ -282,7 +282,7 @@ func TestSSEForgottenSession(t *testing.T) {
 		}
 		p.WriteHeader(http.StatusAccepted)
 	})
-	client := ours(t, &transport.SSE{URL: listen(t, s)})
+	client := ours(t, &transport.HTTP{Variant: transport.SSE, URL: listen(t, s)})
 	assert.OK(t, client.call(bounded(t), "x"))
 	assert.Equal(t, client.connections(), 2, "connections")
 }

@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/stall"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -42,7 +39,7 @@ type duplex interface {
 // A stream speaks newline-delimited JSON over a duplex: the framing of stdio.
 // It owns one goroutine, which reads until the duplex ends.
 type stream struct {
-	router
+	connection
 	duplex  duplex
 	limit   int64
 	writing chan struct{}     // holds a token while a frame is written, and guards the following two
@@ -50,30 +47,23 @@ type stream struct {
 	endless bool              // writes can have none
 	stray   func(line []byte) // gets lines that are no messages; may be nil
 
-	settled sync.Once
-	ended   context.Context
-	end     context.CancelCauseFunc
 	// doomed, if set, reports that the peer will never answer any more. It is
 	// asked before a frame is sent, unless others are on their way already.
 	doomed func() bool
 	// cause may replace the error of a read or write by what is known better,
 	// such as the exit of the process. It may take a moment.
 	cause func(error) error
-
-	tasks // the reader, and senders of cancellations
 }
 
 func newStream(d duplex, limit int64, cause func(error) error, doomed func() bool) *stream {
-	ended, end := context.WithCancelCause(context.Background())
 	s := &stream{
 		duplex:  d,
 		limit:   maxMessage(limit),
 		writing: make(chan struct{}, 1),
-		ended:   ended,
-		end:     end,
 		cause:   cause,
 		doomed:  doomed,
 	}
+	s.init(s.send)
 	s.start = func() { s.run(s.readAll) }
 	return s
 }
@@ -140,21 +130,9 @@ func (s *stream) broke(err error) {
 // unknown. Only the first call counts.
 func (s *stream) fail(err error) {
 	s.end(err)
-	s.settled.Do(func() {
-		cause := context.Cause(s.ended)
-		_ = s.duplex.SetWriteDeadline(time.Unix(1, 0))
-		s.table.Fail(mcp.WithOutcome(cause, mcp.Unknown), cause)
-		s.mailbox.end(cause) // last: who hears of this end gives up the requests in flight
-	})
+	_ = s.duplex.SetWriteDeadline(time.Unix(1, 0))
+	s.connection.fail(err)
 }
-
-// Info implements mcp.Caller.
-func (s *stream) Info() mcp.ConnInfo {
-	return mcp.ConnInfo{Err: context.Cause(s.ended), Signs: s.signs.Load()}
-}
-
-// deliver puts a message into the mailbox.
-func (s *stream) deliver(m jsonrpc.Message) { s.mailbox.deliver(s.ended, m, 0) }
 
 // afterEnd waits for the end of a stream that is about to end, and returns why
 // it ended, for a caller that has sent nothing.
@@ -282,30 +260,6 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 	}
 	return nil, mcp.WithOutcome(err, mcp.Unknown)
 }
-
-// cancel cancels a request at the server, in the background.
-func (s *stream) cancel(id int64) {
-	s.run(func() {
-		ctx, stop := context.WithTimeout(s.ended, cancelTimeout)
-		defer stop()
-		_ = s.send(ctx, cancelledFrame(id))
-	})
-}
-
-// Write implements mcp.Conn.
-func (s *stream) Write(ctx context.Context, m jsonrpc.Message) error {
-	s.keep()
-	frame, err := jsonrpc.EncodeMessage(m)
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithTimeout(ctx, controlTimeout)
-	defer stop()
-	return s.send(ctx, frame)
-}
-
-// SessionID implements mcp.Conn: streams have no session id.
-func (s *stream) SessionID() string { return "" }
 
 // errClosed ends a connection that was closed from this side.
 var errClosed = errors.New("connection closed")

@@ -124,7 +124,7 @@ func TestAnswersWithOtherIDs(t *testing.T) {
 				}
 			}
 		})
-		recipe := &transport.SSE{URL: "http://server", RoundTripper: inMemory(t, s)}
+		recipe := &transport.HTTP{Variant: transport.SSE, URL: "http://server", RoundTripper: inMemory(t, s)}
 		client := mcp.NewClient("server", recipe, &mcp.ClientOptions{IdleTimeout: 10 * time.Second})
 		_, err := client.CallTool(t.Context(), "x", nil, nil)
 		assert.As[*mcp.TimeoutError](t, err)
@@ -138,7 +138,7 @@ func TestAnswersWithOtherIDs(t *testing.T) {
 			//report: Processes | modelcontextprotocol/python-sdk#961 | a server turns the ids of requests into others | so does the error of a connection that was not made in time
 			events <- `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`
 		})
-		recipe := &transport.SSE{URL: "http://server", RoundTripper: inMemory(t, s)}
+		recipe := &transport.HTTP{Variant: transport.SSE, URL: "http://server", RoundTripper: inMemory(t, s)}
 		client := mcp.NewClient("server", recipe, &mcp.ClientOptions{ConnectTimeout: 6 * time.Second})
 		err := client.Ready(bounded(t))
 		if err == nil {

@@ -145,7 +145,7 @@ func TestAddress(t *testing.T) {
 func TestServerThatIsAway(t *testing.T) {
 	for name, away := range map[string]mcp.Transport{
 		"process": &transport.Command{Path: "sh", Args: []string{"-c", "read request"}},
-		"web":     &transport.Auto{URL: deadport.URL(t) + "/mcp?key=hunter2"},
+		"web":     &transport.HTTP{Variant: transport.Auto, URL: deadport.URL(t) + "/mcp?key=hunter2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, belt.Options{})

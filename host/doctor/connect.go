@@ -32,14 +32,6 @@ func (p *probe) observed(ctx context.Context, t mcp.Transport) (mcp.Transport, e
 		c := *bare
 		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper, c.TLS, c.Proxy)
 		t = &c
-	case *transport.SSE:
-		c := *bare
-		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper, c.TLS, c.Proxy)
-		t = &c
-	case *transport.Auto:
-		c := *bare
-		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper, c.TLS, c.Proxy)
-		t = &c
 	}
 	return t, nil
 }

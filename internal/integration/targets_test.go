@@ -55,7 +55,7 @@ func targets() []target {
 			return &transport.HTTP{URL: listen(t, "streamableHttp").url()}
 		}},
 		{"npm", "sse", legacy, func(t *testing.T, _ *peer) mcp.Transport {
-			return &transport.SSE{URL: listen(t, "sse").url()}
+			return &transport.HTTP{Variant: transport.SSE, URL: listen(t, "sse").url()}
 		}},
 		{"own", "http", legacy, ownHTTP(legacy)},
 		{"own", "http", modern, ownHTTP("")},

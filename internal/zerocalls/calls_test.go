@@ -53,7 +53,7 @@ var speaks = map[string]bool{
 	"activity.Log": true, "activity.Memory": true, "consent.Book": true,
 	"host.Host": true, "login.Logins": true, "mcp.Client": true, "profile.Set": true,
 	"ledger.Ledger": true, "registry.Registry": true, "toolset.Finder": true, "session.Manager": true, "seal.Store": true,
-	"transport.Auto": true, "transport.Command": true, "transport.HTTP": true, "transport.Pipe": true, "transport.SSE": true,
+	"transport.Command": true, "transport.HTTP": true, "transport.Pipe": true,
 }
 
 var contextType = reflect.TypeFor[context.Context]()

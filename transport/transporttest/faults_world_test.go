@@ -80,7 +80,7 @@ func (w *world) dial(c *cell, url string) {
 	}
 	header := http.Header{"X-Key": {"secret"}}
 	if c.wire == overSSE {
-		w.transport = &transport.SSE{URL: url, MaxMessage: c.row.limit, OAuth: handler, Header: header}
+		w.transport = &transport.HTTP{Variant: transport.SSE, URL: url, MaxMessage: c.row.limit, OAuth: handler, Header: header}
 		return
 	}
 	w.transport = &transport.HTTP{URL: url, MaxMessage: c.row.limit, OAuth: handler, Header: header}

@@ -58,14 +58,9 @@ func Transport(e *config.Server, o *Options) (mcp.Transport, error) {
 		}
 		return made
 	})
-	t := &transport.HTTP{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}
-	switch e.Transport {
-	case config.TransportHTTP:
-		return t, nil
-	case config.TransportSSE:
-		return (*transport.SSE)(t), nil
-	case config.TransportAuto:
-		return (*transport.Auto)(t), nil
+	variant, known := map[string]transport.Variant{config.TransportHTTP: 0, config.TransportSSE: transport.SSE, config.TransportAuto: transport.Auto}[e.Transport]
+	if !known {
+		return nil, fmt.Errorf("unknown transport %q", e.Transport)
 	}
-	return nil, fmt.Errorf("unknown transport %q", e.Transport)
+	return &transport.HTTP{URL: e.URL, Variant: variant, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
 }
