@@ -145,8 +145,8 @@ var types = []any{
 	(*registry.Snapshot)(nil), (*registry.UnknownToolError)(nil), (*filestore.Error)(nil), (*seal.CorruptError)(nil),
 	(*seal.KeyError)(nil), (*seal.Store)(nil), (*session.Handler)(nil), (*session.Key)(nil),
 	(*session.Login)(nil), (*session.Manager)(nil), (*session.Phase)(nil), (*session.RefreshError)(nil),
-	(*session.StoreError)(nil), (*session.UserError)(nil), (*transport.Auto)(nil), (*transport.Command)(nil),
+	(*session.StoreError)(nil), (*session.UserError)(nil), (*transport.Command)(nil),
 	(*transport.ExitError)(nil), (*transport.HTTP)(nil), (*transport.OptionError)(nil), (*transport.Pipe)(nil),
-	(*transport.RedirectError)(nil), (*transport.SSE)(nil), (*transport.Socket)(nil), (*transport.StartError)(nil),
+	(*transport.RedirectError)(nil), (*transport.Socket)(nil), (*transport.StartError)(nil),
 	(*transport.StatusError)(nil),
 }
