@@ -155,9 +155,9 @@ func (c *Command) start() (*commandConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	dog := c.watchdog
+	dog, giveBack := c.watchdog, func() {}
 	if dog == nil {
-		dog = borrowWatchdog()
+		dog, giveBack = borrowWatchdog(), returnWatchdog
 	}
 	start := c.Start
 	if start == nil {
@@ -172,9 +172,7 @@ func (c *Command) start() (*commandConn, error) {
 	pipes.closeTheirs()
 	if err != nil {
 		pipes.closeOurs()
-		if c.watchdog == nil {
-			returnWatchdog()
-		}
+		giveBack()
 		return nil, err
 	}
 	cmd.Args, cmd.Env = nil, nil // a server may live for months, and these are of no use
@@ -184,7 +182,7 @@ func (c *Command) start() (*commandConn, error) {
 		group:        group,
 		pipes:        pipes,
 		watchdog:     dog,
-		borrowed:     c.watchdog == nil,
+		giveBack:     giveBack,
 		closeTimeout: closeTimeout(c.CloseTimeout),
 		waits:        c.waits,
 		vitals:       proc.WatchVitals(cmd.Process.Pid),
@@ -215,7 +213,7 @@ type commandConn struct {
 	vitals       *proc.Vitals
 	pipes        *pipes
 	watchdog     *watchdog
-	borrowed     bool // the watchdog is that of the process
+	giveBack     func() // the watchdog
 	closeTimeout time.Duration
 	waits        commandWaits
 	stderr       *ring
@@ -354,7 +352,7 @@ func closeTimeout(configured time.Duration) time.Duration {
 // CloseTimeout, and what Ended takes.
 func (c *commandConn) Close() error {
 	c.closeOnce.Do(func() {
-		_ = c.pipes.CloseWrite()
+		_ = c.pipes.stdin.Close()
 		if !c.exits(cmp.Or(c.waits.input, c.closeTimeout/2)) {
 			c.group.terminate()
 			if !c.exits(c.closeTimeout / 2) {
@@ -371,9 +369,7 @@ func (c *commandConn) Close() error {
 		}
 		c.group.release()
 		c.vitals.Close()
-		if c.borrowed {
-			returnWatchdog()
-		}
+		c.giveBack()
 	})
 	return nil
 }

@@ -117,10 +117,16 @@ func (c *cursor) note(ev *event) {
 // resumed when it breaks. It returns the response that it read last.
 func (c *httpConn) resumable(ctx context.Context, resp *http.Response, legacy bool, deliver func(jsonrpc.Message), done func() bool) (*http.Response, error) {
 	var at cursor
+	answered := false
+	defer func() {
+		if !answered && resp != nil {
+			_ = resp.Body.Close() // the caller's handler of progress, which runs in events, may have panicked
+		}
+	}()
 	for attempt := 0; ; {
 		seen := at.lastID
 		err := c.events(resp, &at, deliver, done)
-		if err == nil {
+		if answered = err == nil; answered {
 			return resp, nil
 		}
 		_ = resp.Body.Close()
@@ -142,22 +148,8 @@ func (c *httpConn) resumable(ctx context.Context, resp *http.Response, legacy bo
 }
 
 // events routes the events of one response until done, and returns nil then; a nil done is
-// that of a listening stream, which no answer ends. The
-// caller's handler of progress runs in it, and may panic: nothing else would then
-// end the response.
+// that of a listening stream, which no answer ends.
 func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.Message), done func() bool) error {
-	panics := true
-	defer func() {
-		if panics {
-			_ = resp.Body.Close()
-		}
-	}()
-	err := c.routeEvents(resp, at, deliver, done)
-	panics = false
-	return err
-}
-
-func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jsonrpc.Message), done func() bool) error {
 	events := newEventReader(resp.Body, c.limit)
 	for stray := 0; ; {
 		ev, err := events.next()

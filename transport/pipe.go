@@ -38,20 +38,21 @@ func (p *Pipe) Connect(ctx context.Context) (mcp.Conn, error) {
 	}
 	ours, theirs := net.Pipe()
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c := &pipeConn{stop: stop, served: make(chan struct{}), closeTimeout: closeTimeout(p.CloseTimeout)}
+	c := &pipeConn{ours: ours, stop: stop, served: make(chan struct{}), closeTimeout: closeTimeout(p.CloseTimeout)}
 	go func() {
 		defer func() { _ = theirs.Close() }() // after served, for cause to see
 		defer close(c.served)
 		defer caught("Serve", &c.err)
 		c.err = p.Serve(serving, &sdk.IOTransport{Reader: theirs, Writer: theirs})
 	}()
-	c.stream = newStream(pipeEnd{ours}, p.MaxMessage, c.cause, nil)
+	c.stream = newStream(ours, p.MaxMessage, c.cause, nil)
 	return c, nil
 }
 
 // A pipeConn owns the goroutine of Serve and the stream's reader.
 type pipeConn struct {
 	*stream
+	ours         net.Conn // under the stream
 	stop         context.CancelFunc
 	served       chan struct{} // closed when Serve has returned
 	err          error         // what Serve returned
@@ -76,7 +77,7 @@ func (c *pipeConn) cause(err error) error {
 func (c *pipeConn) Close() error {
 	c.closeOnce.Do(func() {
 		c.fail(errClosed)
-		_ = c.duplex.CloseWrite()
+		_ = c.ours.Close()
 		c.stop()
 		c.wait()
 		select {
@@ -86,8 +87,3 @@ func (c *pipeConn) Close() error {
 	})
 	return nil
 }
-
-type pipeEnd struct{ net.Conn }
-
-// CloseWrite closes both directions: an in-memory pipe has no half-close.
-func (p pipeEnd) CloseWrite() error { return p.Close() }

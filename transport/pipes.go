@@ -1,9 +1,9 @@
 package transport
 
 import (
+	"errors"
 	"os"
 	"os/exec"
-	"sync"
 	"time"
 )
 
@@ -13,56 +13,33 @@ import (
 type pipes struct {
 	stdin, stdout, stderr *os.File
 	theirs                []*os.File
-	closeStdin            sync.Once
 }
 
 func newPipes(cmd *exec.Cmd) (*pipes, error) {
-	p := &pipes{}
-	for _, step := range []func() error{
-		func() error { return p.open(&p.stdin, func(r *os.File) { cmd.Stdin = r }, true) },
-		func() error { return p.open(&p.stdout, func(w *os.File) { cmd.Stdout = w }, false) },
-		func() error { return p.open(&p.stderr, func(w *os.File) { cmd.Stderr = w }, false) },
-	} {
-		if err := step(); err != nil {
-			p.closeTheirs()
-			p.closeOurs()
-			return nil, err
-		}
+	in, stdin, inErr := os.Pipe()
+	stdout, out, outErr := os.Pipe()
+	stderr, diagnostics, err := os.Pipe()
+	p := &pipes{stdin, stdout, stderr, []*os.File{in, out, diagnostics}}
+	if err = errors.Join(inErr, outErr, err); err != nil {
+		p.closeTheirs()
+		p.closeOurs()
+		return nil, err
 	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, diagnostics
 	widen(p.stdout)
 	return p, nil
 }
 
-func (p *pipes) open(ours **os.File, give func(theirs *os.File), weWrite bool) error {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	mine, theirs := r, w
-	if weWrite {
-		mine, theirs = w, r
-	}
-	*ours = mine
-	p.theirs = append(p.theirs, theirs)
-	give(theirs)
-	return nil
-}
-
 func (p *pipes) closeTheirs() {
 	for _, f := range p.theirs {
-		_ = f.Close()
+		_ = f.Close() // of none, if it could not be made
 	}
 }
 
 func (p *pipes) closeOurs() {
-	if p.stdin != nil {
-		_ = p.CloseWrite()
-	}
-	for _, f := range []*os.File{p.stdout, p.stderr} {
-		if f != nil {
-			_ = f.Close()
-		}
-	}
+	_ = p.stdin.Close()
+	_ = p.stdout.Close()
+	_ = p.stderr.Close()
 }
 
 // drainUntil makes reading end at the given time, if the output has not ended
@@ -75,9 +52,3 @@ func (p *pipes) drainUntil(t time.Time) {
 func (p *pipes) Read(b []byte) (int, error)         { return p.stdout.Read(b) }
 func (p *pipes) Write(b []byte) (int, error)        { return p.stdin.Write(b) }
 func (p *pipes) SetWriteDeadline(t time.Time) error { return p.stdin.SetWriteDeadline(t) }
-
-// CloseWrite closes the child's standard input, ending a write that waits.
-func (p *pipes) CloseWrite() (err error) {
-	p.closeStdin.Do(func() { err = p.stdin.Close() })
-	return err
-}

@@ -34,7 +34,7 @@ func (s *Socket) Connect(ctx context.Context) (mcp.Conn, error) {
 	if err != nil {
 		return nil, &unreachableError{err}
 	}
-	return &socketConn{stream: newStream(socketEnd{conn.(*net.UnixConn)}, s.MaxMessage, nil, nil), conn: conn}, nil
+	return &socketConn{stream: newStream(conn, s.MaxMessage, nil, nil), conn: conn}, nil
 }
 
 // A socketConn owns the reader of its stream.
@@ -53,5 +53,3 @@ func (c *socketConn) Close() error {
 	})
 	return nil
 }
-
-type socketEnd struct{ *net.UnixConn }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -24,16 +25,13 @@ const (
 	controlTimeout = 30 * time.Second
 )
 
-// A duplex is the byte stream under a [stream]. Closing its writing side ends a Write that
+// A duplex is the byte stream under a [stream]. Its owner closes it, which ends a Write that
 // waits.
 type duplex interface {
-	Read([]byte) (int, error)
-	Write([]byte) (int, error)
+	io.ReadWriter
 	// SetWriteDeadline interrupts a Write that waits. A duplex that cannot do so returns
 	// an error.
 	SetWriteDeadline(time.Time) error
-	// CloseWrite signals to the peer that nothing more comes.
-	CloseWrite() error
 }
 
 // A stream speaks newline-delimited JSON over a duplex: the framing of stdio.

@@ -30,7 +30,6 @@ type stuck struct {
 
 func (s *stuck) SetWriteDeadline(time.Time) error { return nil }
 func (s *stuck) Write([]byte) (int, error)        { return 0, io.ErrClosedPipe }
-func (s *stuck) CloseWrite() error                { return nil }
 
 // A frame of which only the newline is missing may have been read as a whole.
 func TestStreamMissingNewline(t *testing.T) {
@@ -74,7 +73,6 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 func (o *output) SetWriteDeadline(time.Time) error { return nil }
-func (o *output) CloseWrite() error                { return nil }
 
 // readStream tells what a stream makes of a server's output while two requests
 // are in flight: what the session reads, how the requests end, and the stream.
@@ -144,7 +142,7 @@ type cutDuplex struct {
 // netDuplex is a connection in memory, as of a Pipe.
 func netDuplex(*testing.T) cutDuplex {
 	ours, theirs := net.Pipe()
-	return cutDuplex{pipeEnd{ours}, theirs, func() { _ = theirs.Close() }}
+	return cutDuplex{ours, theirs, func() { _ = theirs.Close() }}
 }
 
 // osDuplex is a connection by two pipes of the system, as of a Command.
@@ -342,7 +340,7 @@ type stuckDuplex struct {
 }
 
 func (d *stuckDuplex) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
-func (d *stuckDuplex) CloseWrite() error                { close(d.closed); return nil }
+func (d *stuckDuplex) Close()                           { close(d.closed) }
 
 func (d *stuckDuplex) Write([]byte) (int, error) {
 	close(d.writes)
@@ -362,7 +360,7 @@ func TestStreamGivesUpAWriteThatGoesOn(t *testing.T) {
 	}()
 	wantError(t, assert.Err(s.Call(ctx, "tools/list", nil, nil)), context.Canceled, mcp.Unknown)
 	wantError(t, assert.Err(s.Call(t.Context(), "tools/list", nil, nil)), errTorn, mcp.NotSent)
-	_ = d.CloseWrite()
+	d.Close()
 	_ = w.Close()
 	s.wait()
 }

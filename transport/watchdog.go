@@ -64,15 +64,8 @@ func returnWatchdog() {
 	}
 }
 
-// A watchdogError reports why servers may outlive this process if it is killed.
-// They work nevertheless.
-type watchdogError struct {
-	program string // that the watchdog needs, such as "/bin/sh"
-	err     error  // what is wrong with it
+// watchdogError says why servers may outlive this process if it is killed: what is wrong with a program that the
+// watchdog needs, such as "/bin/sh". They work nevertheless.
+func watchdogError(program string, err error) error {
+	return fmt.Errorf("servers may outlive this process if it is killed: the watchdog cannot use %s: %w", program, err)
 }
-
-func (e *watchdogError) Error() string {
-	return fmt.Sprintf("servers may outlive this process if it is killed: the watchdog cannot use %s: %v", e.program, e.err)
-}
-
-func (e *watchdogError) Unwrap() error { return e.err }

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"cmp"
 	_ "embed" // holds the shell's program
 	"errors"
 	"fmt"
@@ -28,10 +29,7 @@ const (
 //go:embed watchdog.sh
 var watchdogProgram string
 
-var (
-	errWatchdogClosed = errors.New("the watchdog was closed before the server was started")
-	errWatchdogEnded  = errors.New("it was started twice and ended at once")
-)
+var errWatchdogEnded = errors.New("it was started twice and ended at once")
 
 // A keeper runs the shell of a watchdog. It owns one goroutine, which attends
 // the shell.
@@ -63,21 +61,13 @@ func (k *keeper) start(mark string) {
 	defer k.starting.Unlock()
 	k.mu.Lock()
 	settled := k.running != nil || k.final
-	if k.running == nil && k.final && k.err == nil {
-		k.err = &watchdogError{k.path(), errWatchdogClosed}
-	}
 	k.mu.Unlock()
 	if !settled {
 		k.run(mark, false)
 	}
 }
 
-func (k *keeper) path() string {
-	if k.shell == "" {
-		return "/bin/sh"
-	}
-	return k.shell
-}
+func (k *keeper) path() string { return cmp.Or(k.shell, "/bin/sh") }
 
 // run starts a shell and sends it the groups there are. The caller holds
 // k.starting.
@@ -86,7 +76,7 @@ func (k *keeper) run(mark string, again bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
-		k.err = &watchdogError{k.path(), err}
+		k.err = watchdogError(k.path(), err)
 		return
 	}
 	k.err = lack
@@ -104,7 +94,7 @@ func startShell(path, mark string) (s *shell, lack, err error) {
 	if runtime.GOOS == "linux" {
 		grep, err = exec.LookPath("grep")
 		if err != nil {
-			grep, lack = "", &watchdogError{"grep", err}
+			grep, lack = "", watchdogError("grep", err)
 		}
 		if found, err := exec.LookPath("sleep"); err == nil {
 			sleep = found
@@ -149,7 +139,7 @@ func (k *keeper) attend(s *shell, mark string) {
 	k.mu.Lock()
 	k.running = nil
 	if s.again && !k.final && time.Since(s.started) < restartTime {
-		k.final, k.err = true, &watchdogError{k.path(), errWatchdogEnded}
+		k.final, k.err = true, watchdogError(k.path(), errWatchdogEnded)
 	}
 	final := k.final
 	k.mu.Unlock()

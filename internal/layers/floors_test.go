@@ -51,7 +51,6 @@ var rooms = []room{
 	{path: "auth", floor: 2, wing: who},
 	{path: "auth/authtest", floor: 2, wing: who, kit: true},
 	{path: "transport", floor: 2, wing: what},
-	{path: "transport/loginpath", floor: 2, wing: what},
 	{path: "transport/transporttest", floor: 2, wing: what, kit: true},
 
 	{path: "session", floor: 3, wing: who},

@@ -48,7 +48,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/transport"
-	"github.com/mcpbelt/mcpbelt/transport/loginpath"
 )
 
 // functions are all exported functions.
@@ -96,7 +95,7 @@ var functions = []function{
 	{"registry.WithConversation", registry.WithConversation}, {"registry.WithProgress", registry.WithProgress}, {"filestore.Open", filestore.Open}, {"seal.KeyEnv", seal.KeyEnv},
 	{"seal.KeyFile", seal.KeyFile}, {"seal.NewStore", seal.NewStore}, {"seal.ParseKeys", seal.ParseKeys}, {"seal.StaticKey", seal.StaticKey},
 	{"session.Memory", session.Memory}, {"session.NewManager", session.NewManager}, {"session.Open", session.Open}, {"session.UserOf", session.UserOf},
-	{"session.WithUser", session.WithUser}, {"storage.CheckName", storage.CheckName}, {"storage.NewMemory", storage.NewMemory}, {"loginpath.Read", loginpath.Read},
+	{"session.WithUser", session.WithUser}, {"storage.CheckName", storage.CheckName}, {"storage.NewMemory", storage.NewMemory},
 	{"transport.BaseEnv", transport.BaseEnv}, {"transport.Bearer", transport.Bearer}, {"transport.NewRoundTripper", transport.NewRoundTripper}, {"transport.PublicOnly", transport.PublicOnly},
 }
 

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package loginpath
-
-import "os/exec"
-
-func detach(*exec.Cmd) {}
