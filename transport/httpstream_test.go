@@ -143,13 +143,15 @@ func TestHTTPListeningStreamReopens(t *testing.T) {
 
 // The listening stream of revision 2026-07-28 is a request that never ends.
 func TestHTTPSubscriptionReopens(t *testing.T) {
-	s := &script{call: reopening("")}
-	l := dial(t, &transport.HTTP{URL: listen(t, s)})
-	control(t, l, "subscriptions/listen", modernMeta)
-	wantNotes(t, l, reopenedNotes...)
-	for _, r := range s.requests(http.MethodPost) {
-		assert.Equal(t, r.Header.Get("Mcp-Method"), "subscriptions/listen", "Mcp-Method")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{call: reopening("")}
+		l := dial(t, &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, s)})
+		control(t, l, "subscriptions/listen", modernMeta)
+		wantNotes(t, l, reopenedNotes...)
+		for _, r := range s.requests(http.MethodPost) {
+			assert.Equal(t, r.Header.Get("Mcp-Method"), "subscriptions/listen", "Mcp-Method")
+		}
+	})
 }
 
 // A listening stream that is refused when it is opened again is the end of the
