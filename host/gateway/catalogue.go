@@ -38,7 +38,6 @@ type listForm struct {
 
 // A catalogue is the list of tools of a view, as it is sent.
 type catalogue struct {
-	hash    uint64
 	tools   []json.RawMessage
 	result  json.RawMessage                 // {"tools":[...]}, if it is one page
 	names   map[string]*registry.Definition // by the names of the view that are others than those of the registry
@@ -126,7 +125,6 @@ func (v *view) build(tools []*registry.Definition, asked map[*registry.Definitio
 	for _, item := range c.tools {
 		size += len(item) + 1
 	}
-	c.hash = listing.Hash(v.gateway.seed, c.tools, func(item json.RawMessage) string { return string(item) })
 	if size <= v.gateway.limits.PageBytes {
 		c.result = listing.Join("tools", c.tools, "", size)
 	}
@@ -215,12 +213,12 @@ func (r *request) listTools(ctx context.Context) (json.RawMessage, *mcp.JSONRPCE
 	if message.String(r.params.Cursor) == "" && c.result != nil {
 		return r.cacheable(c.result), nil
 	}
-	return r.page("tools", c.tools, c.hash)
+	return r.page("tools", c.tools)
 }
 
 // page returns the page of a list that begins at the cursor of the request.
-func (r *request) page(member string, items []json.RawMessage, hash uint64) (json.RawMessage, *mcp.JSONRPCError) {
-	list, err := listing.Page(member, items, hash, message.String(r.params.Cursor), r.gateway.limits.PageBytes)
+func (r *request) page(member string, items []json.RawMessage) (json.RawMessage, *mcp.JSONRPCError) {
+	list, err := listing.Page(member, items, r.gateway.seed, message.String(r.params.Cursor), r.gateway.limits.PageBytes)
 	if err != nil {
 		return nil, message.InvalidParams("%v", err)
 	}

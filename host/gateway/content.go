@@ -254,20 +254,16 @@ func (v shown) listOptions() *content.ListOptions {
 	return o
 }
 
-// listContent answers the lists of resources, resource templates and prompts, which are empty if no server has any.
-func (r *request) listContent(ctx context.Context, some bool) (json.RawMessage, *mcp.JSONRPCError) {
-	kind := map[string]string{protocol.ListResources: "resources", protocol.ListTemplates: "resourceTemplates", protocol.ListPrompts: "prompts"}[r.method]
-	var items []json.RawMessage
-	var err error
-	if some && r.peer.view.server == "" {
-		items = r.listAll(ctx)
-	} else if some {
-		items, err = r.listOne(ctx)
+// listContent answers the lists of resources, resource templates and prompts.
+func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
+	if r.peer.view.server == "" {
+		return r.page(r.lists, r.listAll(ctx))
 	}
+	items, err := r.listOne(ctx)
 	if err != nil {
 		return nil, requestError(err)
 	}
-	return r.page(kind, items, listing.Hash(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }))
+	return r.page(r.lists, items)
 }
 
 // listOne returns what the view's one server lists, as it sent it.

@@ -15,30 +15,23 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// The paths of HandsAI below a view.
-const (
-	handsaiList = "/mcp/tools/list"
-	handsaiCall = "/mcp/tools/call"
-)
-
-// serveHandsAI serves the two paths of HandsAI: the tools by GET, and a call by POST, each as one
-// JSON-RPC message, without a session. An id is a string; one of another kind is
-// sent back as it is. All answers have the status 200.
-func (x *exchange) serveHandsAI(path string) {
+// asHandsAI returns the client of a request to the two paths of HandsAI: the tools by GET, and a call by POST, each as one
+// JSON-RPC message, without a session that lasts. An id is a string; one of another kind is sent back as it is. All answers
+// have the status 200.
+func (x *exchange) asHandsAI() *peer {
 	p := (&peer{shown: x.shown, caller: x.caller, revision: protocol.NewestSession(), mode: modes.Direct, handsai: true}).from(x.r)
 	p.session = newSession("", p)
+	return p
+}
+
+func (x *exchange) listForHandsAI() {
+	p := x.asHandsAI()
 	defer p.session.end()
-	ctx := p.context(x.r.Context())
-	if want := map[string]string{handsaiList: http.MethodGet, handsaiCall: http.MethodPost}[path]; x.r.Method != want {
-		x.w.Header().Set("Allow", want)
-		writeText(x.w, http.StatusMethodNotAllowed, "use "+want)
-		return
-	}
-	if path == handsaiList {
-		all := listing.Join("tools", x.view.catalogue(ctx, p).tools, "", 0)
-		x.json(http.StatusOK, message.WithoutNullID(message.Response(nil, all, nil), nil))
-		return
-	}
+	all := listing.Join("tools", x.view.catalogue(p.context(x.r.Context()), p).tools, "", 0)
+	x.json(http.StatusOK, message.WithoutNullID(message.Response(nil, all, nil), nil))
+}
+
+func (x *exchange) callForHandsAI() {
 	body, ok := x.readBody()
 	if !ok {
 		return
@@ -59,8 +52,9 @@ func (x *exchange) serveHandsAI(path string) {
 		x.fail(http.StatusOK, message.ValidOr(m.ID), failed)
 		return
 	}
-	r := p.newRequest(&m, message.ParamsOf(m.Params), stream.New(""))
-	j := r.serve(ctx)
+	p := x.asHandsAI()
+	defer p.session.end()
+	j := p.newRequest(&m, message.ParamsOf(m.Params), stream.New("")).serve(x.r.Context())
 	select {
 	case <-j.done:
 		x.json(http.StatusOK, message.WithoutNullID(message.Response(m.ID, j.result, j.err), m.ID))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -144,6 +145,13 @@ type exchange struct {
 	control *http.ResponseController
 }
 
+// endpoints are what a view serves, by the path below it and the HTTP method.
+var endpoints = map[string]map[string]func(*exchange){
+	"/mcp":            {http.MethodPost: (*exchange).post, http.MethodGet: (*exchange).get, http.MethodDelete: (*exchange).delete},
+	"/mcp/tools/list": {http.MethodGet: (*exchange).listForHandsAI},
+	"/mcp/tools/call": {http.MethodPost: (*exchange).callForHandsAI},
+}
+
 // serve serves a request to a path below the view.
 func (x *exchange) serve(path string) {
 	g := x.gateway
@@ -153,44 +161,33 @@ func (x *exchange) serve(path string) {
 			return
 		}
 	}
-	handsai := path == handsaiList || path == handsaiCall
-	if !handsai {
-		var err error
+	var err error
+	if path == "/mcp" || endpoints[path] == nil { // the others have no modes
 		path, x.asked, err = g.splitMode(path, x.r.URL.RawQuery, x.caller)
-		if err != nil {
-			g.refused(x.r, err)
-			status := http.StatusBadRequest
-			if wrong := (*modes.Error)(nil); errors.As(err, &wrong) {
-				status = wrong.Status
-			}
-			writeText(x.w, status, err.Error())
-			return
+	}
+	methods := endpoints[path]
+	switch serve := methods[x.r.Method]; {
+	case err != nil:
+		g.refused(x.r, err)
+		status := http.StatusBadRequest
+		if wrong, ok := errors.AsType[*modes.Error](err); ok {
+			status = wrong.Status
 		}
-		if path != "/mcp" && path != "/mcp/" {
-			writeText(x.w, http.StatusNotFound, "no such path")
-			return
-		}
-	}
-	if err := g.begin(x.caller.Owner()); err != nil {
-		x.w.Header().Set("Retry-After", "1")
-		writeText(x.w, http.StatusServiceUnavailable, err.Error())
-		return
-	}
-	defer func() { g.end(x.caller.Owner(), x.read) }()
-	if handsai {
-		x.serveHandsAI(path)
-		return
-	}
-	switch x.r.Method {
-	case http.MethodPost:
-		x.post()
-	case http.MethodGet:
-		x.get()
-	case http.MethodDelete:
-		x.delete()
+		writeText(x.w, status, err.Error())
+	case methods == nil:
+		writeText(x.w, http.StatusNotFound, "no such path")
+	case serve == nil:
+		allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+		x.w.Header().Set("Allow", allowed)
+		writeText(x.w, http.StatusMethodNotAllowed, "use one of "+allowed)
 	default:
-		x.w.Header().Set("Allow", "GET, POST, DELETE")
-		writeText(x.w, http.StatusMethodNotAllowed, "use GET, POST or DELETE")
+		if err := g.begin(x.caller.Owner()); err != nil {
+			x.w.Header().Set("Retry-After", "1")
+			writeText(x.w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		defer func() { g.end(x.caller.Owner(), x.read) }()
+		serve(x)
 	}
 }
 

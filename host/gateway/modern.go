@@ -113,13 +113,8 @@ func (x *exchange) checkFields(r *request) *mcp.JSONRPCError {
 	type field struct{ name, want, what string }
 	p, params := r.peer, &r.params
 	fields := []field{{headerRevision, p.revision, "revision in _meta"}, {headerMethod, r.method, "method of the message"}}
-	switch r.method {
-	case protocol.CallTool, protocol.GetPrompt:
-		fields = append(fields, field{headerName, message.String(params.Name), "name in the message"})
-	case protocol.ReadResource:
-		fields = append(fields, field{headerName, message.String(params.URI), "name in the message"})
-	case protocol.GetTask, protocol.UpdateTask, protocol.CancelTask:
-		fields = append(fields, field{headerName, message.String(params.TaskID), "name in the message"})
+	if name := handlers[r.method].headerName; name != nil {
+		fields = append(fields, field{headerName, message.String(name(params)), "name in the message"})
 	}
 	for _, f := range fields {
 		got, ok := x.r.Header.Get(f.name), true

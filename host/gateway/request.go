@@ -22,6 +22,7 @@ type request struct {
 	peer    *peer
 	id      json.RawMessage // as the client wrote it
 	method  string
+	lists   string // the member of the result that is a list; empty: there is none
 	params  message.Params
 	out     *stream.Stream // for messages about the request
 	under   *running       // by which it can be withdrawn; nil: it ends with the client's connection alone
@@ -40,60 +41,78 @@ func (r *request) enter() (failed *mcp.JSONRPCError) {
 	return failed
 }
 
+// A handler answers the requests of a method.
+type handler struct {
+	revisions  func(*peer) bool        // of the clients that may make them; nil: of all
+	needs      func(capabilities) bool // what the view has to offer; nil: nothing
+	lists      string                  // the member that the result has: clients with sessions ask for lists that are not there
+	asks       bool                    // servers, or listens to them, so that it ends when it is withdrawn
+	answer     func(*request, context.Context) (json.RawMessage, *mcp.JSONRPCError)
+	begin      func(*request, context.Context) *job    // in the place of answer: what may take long
+	headerName func(p *message.Params) json.RawMessage // what the Mcp-Name field repeats; nil: there is none
+}
+
+func (p *peer) hasSession() bool { return p.session != nil }
+
+func hasPrompts(c capabilities) bool   { return c.Prompts.Listed }
+func hasResources(c capabilities) bool { return c.Resources.Listed }
+func subscribes(c capabilities) bool   { return c.Resources.Subscribe }
+
+func nameOf(p *message.Params) json.RawMessage { return p.Name }
+func uriOf(p *message.Params) json.RawMessage  { return p.URI }
+func taskOf(p *message.Params) json.RawMessage { return p.TaskID }
+
+// handlers are those of all methods.
+var handlers = map[string]handler{
+	protocol.CallTool:      {begin: (*request).callTool, headerName: nameOf},
+	protocol.ListTools:     {answer: (*request).listTools},
+	protocol.GetPrompt:     {needs: hasPrompts, begin: (*request).getPrompt, headerName: nameOf},
+	protocol.ListPrompts:   {needs: hasPrompts, lists: "prompts", asks: true, answer: (*request).listContent},
+	protocol.ReadResource:  {needs: hasResources, begin: (*request).readResource, headerName: uriOf},
+	protocol.ListResources: {needs: hasResources, lists: "resources", asks: true, answer: (*request).listContent},
+	protocol.ListTemplates: {needs: hasResources, lists: "resourceTemplates", asks: true, answer: (*request).listContent},
+	protocol.ListSkills:    {needs: capabilities.hasSkills, asks: true, answer: (*request).listSkills},
+	protocol.GetSkill:      {needs: capabilities.hasSkills, asks: true, answer: (*request).getSkill},
+	protocol.Complete:      {needs: func(c capabilities) bool { return c.Completions != nil }, asks: true, answer: (*request).complete},
+	protocol.Discover:      {answer: (*request).discover},
+	protocol.Ping:          {revisions: (*peer).hasSession, answer: (*request).empty},
+	protocol.SetLogLevel:   {revisions: (*peer).hasSession, needs: func(c capabilities) bool { return c.Logging != nil }, asks: true, answer: (*request).setLevel},
+	protocol.Subscribe:     {revisions: (*peer).hasSession, needs: subscribes, asks: true, answer: (*request).subscribe},
+	protocol.Unsubscribe:   {revisions: (*peer).hasSession, needs: subscribes, answer: (*request).unsubscribe},
+	protocol.Listen:        {revisions: (*peer).modern, asks: true, answer: (*request).subscriptions},
+	protocol.GetTask:       {revisions: (*peer).modern, answer: (*request).serveTask, headerName: taskOf},
+	protocol.UpdateTask:    {revisions: (*peer).modern, answer: (*request).serveTask, headerName: taskOf},
+	protocol.CancelTask:    {revisions: (*peer).modern, answer: (*request).serveTask, headerName: taskOf},
+}
+
 // serve answers a request by a job, which is done already if it was nothing that takes long.
 func (r *request) serve(ctx context.Context) *job {
 	ctx = r.peer.context(ctx)
-	if r.method == protocol.CallTool {
-		return r.callTool(ctx)
+	h, known := handlers[r.method]
+	has := h.needs == nil || h.needs(r.peer.capabilities())
+	switch {
+	case !known || h.revisions != nil && !h.revisions(r.peer) || !has && (h.lists == "" || r.peer.modern()):
+		return refused(message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method))
+	case !has:
+		return done(r.page(h.lists, nil))
+	case h.begin != nil:
+		return h.begin(r, ctx)
 	}
-	if r.under != nil && r.method != protocol.ListTools && r.method != protocol.Ping { // for which no server is asked
+	if h.asks && r.under != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(r.under.ctx, cancel)()
 	}
-	var result json.RawMessage
-	var failed *mcp.JSONRPCError
-	has, older := r.peer.capabilities(), !r.peer.modern()
-	switch method := r.method; {
-	case method == protocol.GetPrompt && has.Prompts.Listed:
-		return r.getPrompt(ctx)
-	case method == protocol.ReadResource && has.Resources.Listed:
-		return r.readResource(ctx)
-	case method == protocol.ListTools:
-		result, failed = r.listTools(ctx)
-	case method == protocol.ListPrompts && (has.Prompts.Listed || older): // clients of sessions ask whatever is declared
-		result, failed = r.listContent(ctx, has.Prompts.Listed)
-	case (method == protocol.ListResources || method == protocol.ListTemplates) && (has.Resources.Listed || older):
-		result, failed = r.listContent(ctx, has.Resources.Listed)
-	case method == protocol.ListSkills && has.hasSkills():
-		result, failed = r.listSkills(ctx)
-	case method == protocol.GetSkill && has.hasSkills():
-		result, failed = r.getSkill(ctx)
-	case method == protocol.Complete && has.Completions != nil:
-		result, failed = r.complete(ctx)
-	case method == protocol.Discover:
-		result = r.discover(has)
-	case method == protocol.Ping && older:
-		result = emptyResult()
-	case method == protocol.SetLogLevel && older && has.Logging != nil:
-		result, failed = r.setLevel(ctx)
-	case method == protocol.Subscribe && older && has.Resources.Subscribe:
-		result, failed = r.subscribe(ctx)
-	case method == protocol.Unsubscribe && older && has.Resources.Subscribe:
-		result = r.unsubscribe()
-	case method == protocol.Listen && !older:
-		result, failed = r.subscriptions(ctx)
-	case (method == protocol.GetTask || method == protocol.UpdateTask || method == protocol.CancelTask) && !older:
-		result, failed = r.serveTask()
-	default:
-		failed = message.Failure(message.CodeNoMethod, "method not found: %.100s", method)
-	}
+	r.lists = h.lists
+	result, failed := h.answer(r, ctx)
 	return done(r.complete2026(result), failed)
 }
 
-// emptyResult returns that of requests which have none.
-func emptyResult() json.RawMessage { return json.RawMessage(`{}`) }
+// empty answers a request whose result says nothing.
+func (r *request) empty(context.Context) (json.RawMessage, *mcp.JSONRPCError) {
+	return json.RawMessage(`{}`), nil
+}
 
 // complete2026 says that a result is complete, where revision 2026-07-28 wants that said.
 func (r *request) complete2026(result json.RawMessage) json.RawMessage {
@@ -202,13 +221,14 @@ type offer struct {
 }
 
 // discover answers server/discover.
-func (r *request) discover(has capabilities) json.RawMessage {
+func (r *request) discover(context.Context) (json.RawMessage, *mcp.JSONRPCError) {
 	impl, instructions := r.peer.identity()
+	has := r.peer.capabilities()
 	has.Extensions[protocol.ExtensionTasks] = struct{}{}
 	return r.cacheable(message.Marshal(offer{
 		Versions: protocol.Versions(), Capabilities: has, Server: impl, Instructions: instructions,
 		Meta: map[string]any{protocol.MetaServer: impl},
-	}))
+	})), nil
 }
 
 // initializeResult answers an initialize request.
@@ -226,5 +246,5 @@ func (r *request) setLevel(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 	}
 	r.peer.session.level.Store(l)
 	r.gateway.wantLevel(ctx, l, r.peer.hasServer)
-	return emptyResult(), nil
+	return r.empty(ctx)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/mcpbelt/mcpbelt/host/content"
-	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/skills"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
@@ -33,7 +32,7 @@ func (r *request) listSkills(ctx context.Context) (json.RawMessage, *mcp.JSONRPC
 			items = append(items, message.Marshal(v.skillEntry(&l.Items[i])))
 		}
 	}
-	return r.page("skills", items, listing.Hash(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }))
+	return r.page("skills", items)
 }
 
 // getSkill answers skills/get.

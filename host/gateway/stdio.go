@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -171,7 +172,7 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 	case m.Method == protocol.Initialize:
 		c.initialize(&m)
 	case c.session == nil && m.Method == protocol.Ping:
-		c.out.Answer(message.Response(m.ID, emptyResult(), nil))
+		c.out.Answer(message.Response(m.ID, json.RawMessage(`{}`), nil))
 	case c.session == nil && m.Method == protocol.Discover:
 		c.out.Answer(message.Response(m.ID, nil, message.InvalidParams("params._meta lacks %s", protocol.MetaVersion)))
 	case c.session == nil:

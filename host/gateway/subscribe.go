@@ -44,7 +44,7 @@ func (r *request) subscribe(ctx context.Context) (json.RawMessage, *mcp.JSONRPCE
 	s.mu.Unlock()
 	switch {
 	case !isNew:
-		return emptyResult(), nil
+		return r.empty(ctx)
 	case count >= maxSubscribed:
 		return nil, message.Failure(message.CodeBusy, "the session has %d subscriptions", maxSubscribed)
 	}
@@ -55,14 +55,14 @@ func (r *request) subscribe(ctx context.Context) (json.RawMessage, *mcp.JSONRPCE
 		s.notify(message.Notification(protocol.NoteResourceUpdated, map[string]string{"uri": changed}, ""))
 	})
 	if refused != nil {
-		r.unsubscribe()
+		_, _ = r.unsubscribe(ctx)
 		return nil, requestError(refused)
 	}
-	return emptyResult(), nil
+	return r.empty(ctx)
 }
 
 // unsubscribe answers resources/unsubscribe.
-func (r *request) unsubscribe() json.RawMessage {
+func (r *request) unsubscribe(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
 	address := message.String(r.params.URI)
 	s := r.peer.session
 	s.mu.Lock()
@@ -72,7 +72,7 @@ func (r *request) unsubscribe() json.RawMessage {
 	if cancel != nil {
 		cancel()
 	}
-	return emptyResult()
+	return r.empty(ctx)
 }
 
 // follow calls changed whenever a resource may have changed, until ctx ends: with its address, or with its URI if

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"time"
 
@@ -57,7 +58,7 @@ func (j *job) task(isNew bool) json.RawMessage {
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // serveTask answers the requests about tasks.
-func (r *request) serveTask() (json.RawMessage, *mcp.JSONRPCError) {
+func (r *request) serveTask(context.Context) (json.RawMessage, *mcp.JSONRPCError) {
 	if !r.peer.can.tasks {
 		return nil, lacksTasks()
 	}

@@ -44,8 +44,11 @@ func Join(member string, items []json.RawMessage, next string, size int) json.Ra
 
 // Page returns the page of a list that begins at the cursor, of so many bytes unless one item has more. A cursor is bound to the list that it
 // was made for: of another one it would leave out items, or repeat them.
-func Page(member string, items []json.RawMessage, hash uint64, cursor string, room int) (json.RawMessage, error) {
+func Page(member string, items []json.RawMessage, seed maphash.Seed, cursor string, room int) (json.RawMessage, error) {
 	from := 0
+	list := func() string {
+		return strconv.FormatUint(Hash(seed, items, func(item json.RawMessage) string { return string(item) }), 36)
+	}
 	if cursor != "" {
 		text, err := base64.RawURLEncoding.DecodeString(cursor)
 		of, place, ok := strings.Cut(string(text), ".")
@@ -53,7 +56,7 @@ func Page(member string, items []json.RawMessage, hash uint64, cursor string, ro
 		switch {
 		case err != nil || !ok || numErr != nil || n < 0:
 			return nil, errors.New("the cursor is not one of this list")
-		case of != strconv.FormatUint(hash, 36) || n >= len(items):
+		case of != list() || n >= len(items):
 			return nil, errors.New("the list has changed since the cursor was made: begin again, without a cursor")
 		}
 		from = n
@@ -65,7 +68,7 @@ func Page(member string, items []json.RawMessage, hash uint64, cursor string, ro
 	}
 	next := ""
 	if to < len(items) {
-		next = base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatUint(hash, 36) + "." + strconv.Itoa(to)))
+		next = base64.RawURLEncoding.EncodeToString([]byte(list() + "." + strconv.Itoa(to)))
 	}
 	return Join(member, items[from:to], next, size), nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mcpbelt/mcpbelt/internal/lru"
 )
 
 // The modes.
@@ -47,10 +49,8 @@ func check(mode string, code bool, status int) error {
 // Split takes the mode out of a path below a view, which begins with /mcp, and out of a query. The path comes before the
 // query. Asked is empty if neither says any. The error is an [*Error].
 func Split(path, query string, code bool) (rest, asked string, err error) {
-	if mode, ok := strings.CutPrefix(path, "/mcp/"); ok && mode != "" {
-		if asked = strings.TrimSuffix(mode, "/"); asked == "" {
-			asked = mode
-		}
+	if mode, ok := strings.CutPrefix(path, "/mcp/"); ok {
+		asked = strings.TrimSuffix(mode, "/")
 		if err := check(asked, code, http.StatusNotFound); err != nil {
 			return path, "", err
 		}
@@ -67,40 +67,37 @@ func Split(path, query string, code bool) (rest, asked string, err error) {
 	return path, asked, nil
 }
 
-// maxChoices bounds the choices that are kept. The oldest is forgotten then.
+// maxChoices bounds the choices that are kept. The one that was not used for the longest time is forgotten then.
 const maxChoices = 4096
 
 // Choices are the modes that were chosen for clients by what there was to be listed. A choice stays: a client
 // that has read a list would not know the tools of another. The zero Choices are none. They
 // are safe for concurrent use.
 type Choices[K comparable] struct {
-	mu    sync.Mutex // guards the following
-	made  map[K]string
-	order []K // of made, the oldest first
+	mu   sync.Mutex // guards the following
+	made lru.Map[K, string]
 }
 
 // Of returns the mode of a client, which choose chooses the first time.
 func (c *Choices[K]) Of(client K, choose func() string) string {
 	c.mu.Lock()
-	mode := c.made[client]
+	mode, ok := c.made.Get(client)
 	c.mu.Unlock()
-	if mode != "" {
+	if ok {
 		return mode
 	}
 	mode = choose()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if made := c.made[client]; made != "" {
+	if made, ok := c.made.Get(client); ok {
 		return made // of another request of the client, which came first
 	}
-	if c.made == nil {
-		c.made = map[K]string{}
+	c.made.Put(client, mode)
+	for oldest := range c.made.Oldest() {
+		if c.made.Len() <= maxChoices {
+			break
+		}
+		c.made.Delete(oldest)
 	}
-	if len(c.order) >= maxChoices {
-		delete(c.made, c.order[0])
-		c.order = c.order[1:]
-	}
-	c.made[client] = mode
-	c.order = append(c.order, client)
 	return mode
 }

@@ -18,7 +18,7 @@ func TestSplit(t *testing.T) {
 		status                   int
 	}{
 		{"/mcp", "", "/mcp", "", 0},
-		{"/mcp/", "", "/mcp/", "", 0},
+		{"/mcp/", "", "/mcp", "", 0},
 		{"/mcp/search", "", "/mcp", "search", 0},
 		{"/mcp/search/", "x=1", "/mcp", "search", 0},
 		{"/mcp/direct", "mode=search", "/mcp", "direct", 0},
@@ -28,7 +28,7 @@ func TestSplit(t *testing.T) {
 		{"/mcp/tools/list", "", "", "", 404},
 		{"/readyz", "", "/readyz", "", 0},
 		{"/mcp/x", "", "", "", 404},
-		{"/mcp//", "", "", "", 404},
+		{"/mcp//", "", "/mcp", "", 0},
 		{"/mcp/code", "", "", "", 404},
 		{"/mcp", "mode=x", "", "", 400},
 		{"/mcp", "mode=code", "", "", 400},
