@@ -193,19 +193,16 @@ func (x *exchange) batch(body []byte) {
 	}
 	var all []*jsonscan.Message
 	for item := range jsonscan.Elements(body) {
-		m, err := jsonscan.Scan(item)
-		if err != nil || len(all) == maxBatch {
-			x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "a batch is an array of at most %d messages", maxBatch))
+		m, ok := x.scan(item)
+		if !ok {
 			return
 		}
-		if failed := message.Check(&m); failed != nil {
-			x.fail(http.StatusBadRequest, message.ValidOr(m.ID), failed)
-			return
+		if all = append(all, &m); len(all) > maxBatch {
+			break
 		}
-		all = append(all, &m)
 	}
-	if all == nil {
-		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "the batch is empty"))
+	if len(all) == 0 || len(all) > maxBatch {
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "a batch is an array of 1 to %d messages", maxBatch))
 		return
 	}
 	out, p := stream.New(newID()), x.peerOf(s)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -254,74 +253,51 @@ func (v shown) listOptions() *content.ListOptions {
 	return o
 }
 
-// listContent answers the lists of resources, resource templates and prompts.
+// listContent answers the lists of resources, resource templates and prompts: under the names of the view, if that has several
+// servers, of which one that fails takes nothing from the others. A view of one server passes on what that sent.
 func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
-	if r.peer.view.server == "" {
-		return r.page(r.lists, r.listAll(ctx))
-	}
-	items, err := r.listOne(ctx)
-	if err != nil {
-		return nil, requestError(err)
-	}
-	return r.page(r.lists, items)
-}
-
-// listOne returns what the view's one server lists, as it sent it.
-func (r *request) listOne(ctx context.Context) (items []json.RawMessage, err error) {
-	ctx, raw := message.AsSaid(ctx)
-	err = r.withServer(ctx, func(ctx context.Context, c *mcp.Client) (err error) {
-		switch r.method {
-		case protocol.ListPrompts:
-			items, err = collect(c.Prompts(ctx), raw)
-		case protocol.ListResources:
-			items, err = collect(c.Resources(ctx), raw)
-		default:
-			items, err = collect(c.ResourceTemplates(ctx), raw)
-		}
-		return err
-	})
-	return items, err
-}
-
-// collect returns the JSON of the items of a list.
-func collect[T any](list iter.Seq2[*T, error], raw func(any) json.RawMessage) (items []json.RawMessage, err error) {
-	for item, err := range list {
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, raw(item))
-	}
-	return items, nil
-}
-
-// listAll returns what all servers of the view list, under the names of the view. A server that fails takes
-// nothing from the others.
-func (r *request) listAll(ctx context.Context) (items []json.RawMessage) {
 	v, c := r.peer.shown, r.gateway.content
 	o := v.listOptions()
 	if o != nil && len(o.Servers) == 0 {
-		return nil
+		return r.page(r.lists, nil)
+	}
+	if v.server != "" {
+		o.Start = true
 	}
 	ctx, raw := message.AsSaid(ctx)
+	var items []json.RawMessage
 	add := func(item any, name, member, value string) {
-		named := message.WithMember(raw(item), "name", message.Quoted(name))
-		items = append(items, message.WithMember(named, member, message.Quoted(value)))
+		said := raw(item)
+		if v.server == "" {
+			said = message.WithMember(message.WithMember(said, "name", message.Quoted(name)), member, message.Quoted(value))
+		}
+		items = append(items, said)
 	}
+	var err error
 	switch r.method {
 	case protocol.ListPrompts:
-		for _, p := range c.Prompts(ctx, o).Items {
+		l := c.Prompts(ctx, o)
+		for _, p := range l.Items {
 			add(p.Prompt, p.Name, "name", p.Name)
 		}
+		err = l.Err()
 	case protocol.ListResources:
-		for _, res := range c.Resources(ctx, o).Items {
+		l := c.Resources(ctx, o)
+		for _, res := range l.Items {
 			add(res.Resource, res.Name, "uri", res.Address)
 		}
+		err = l.Err()
 	default:
-		for _, t := range c.ResourceTemplates(ctx, o).Items {
+		l := c.ResourceTemplates(ctx, o)
+		for _, t := range l.Items {
 			add(t.Template, t.Name, "uriTemplate", t.Address)
 		}
+		err = l.Err()
 	}
-	return items
+	if err != nil && v.server != "" {
+		return nil, requestError(err)
+	}
+	return r.page(r.lists, items)
 }
 
 // complete answers completion/complete.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -28,7 +29,7 @@ func (x *exchange) listForHandsAI() {
 	p := x.asHandsAI()
 	defer p.session.end()
 	all := listing.Join("tools", x.view.catalogue(p.context(x.r.Context()), p).tools, "", 0)
-	x.json(http.StatusOK, message.WithoutNullID(message.Response(nil, all, nil), nil))
+	x.json(http.StatusOK, message.Response(json.RawMessage{}, all, nil))
 }
 
 func (x *exchange) callForHandsAI() {
@@ -57,7 +58,7 @@ func (x *exchange) callForHandsAI() {
 	j := p.newRequest(&m, message.ParamsOf(m.Params), stream.New("")).serve(x.r.Context())
 	select {
 	case <-j.done:
-		x.json(http.StatusOK, message.WithoutNullID(message.Response(m.ID, j.result, j.err), m.ID))
+		x.json(http.StatusOK, message.Response(append(json.RawMessage{}, m.ID...), j.result, j.err))
 	case <-x.r.Context().Done():
 		j.cancel()
 	}

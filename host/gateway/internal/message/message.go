@@ -43,25 +43,19 @@ type Message struct {
 // Whole returns a message that is JSON already.
 func Whole(m json.RawMessage) Message { return Message{head: m} }
 
-// Response returns the answer to a request. ID is as the client wrote it.
+// Response returns the answer to a request. ID is as the client wrote it; null if it is nil, and left out if it is empty.
 func Response(id, result json.RawMessage, err *mcp.JSONRPCError) Message {
-	if len(id) == 0 {
+	head := append(make([]byte, 0, len(id)+48), `{"jsonrpc":"2.0"`...)
+	if id == nil {
 		id = json.RawMessage("null")
 	}
-	head := append(append(make([]byte, 0, len(id)+48), `{"jsonrpc":"2.0","id":`...), id...)
+	if len(id) > 0 {
+		head = append(append(head, `,"id":`...), id...)
+	}
 	if err == nil {
 		return Message{append(head, `,"result":`...), result}
 	}
 	return Message{append(head, `,"error":`...), ErrorJSON(err)}
-}
-
-// WithoutNullID returns the answer to a message with the given id. It leaves out the id of one to a message that has none.
-func WithoutNullID(answer Message, id json.RawMessage) Message {
-	if id == nil {
-		const with, without = `{"jsonrpc":"2.0","id":null,`, `{"jsonrpc":"2.0",`
-		answer.head = append([]byte(without), answer.head[len(with):]...)
-	}
-	return answer
 }
 
 // ErrorJSON returns an error as it is sent.

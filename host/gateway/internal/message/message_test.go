@@ -23,11 +23,7 @@ func TestResponse(t *testing.T) {
 		{`"x"`, ``, busy, `{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"2 are too many"}}`},
 		{``, ``, message.InvalidParams("no"), `{"jsonrpc":"2.0","error":{"code":-32602,"message":"no"}}`},
 	} {
-		var id json.RawMessage
-		if c.id != "" {
-			id = json.RawMessage(c.id)
-		}
-		m := message.WithoutNullID(message.Response(id, json.RawMessage(c.result), c.err), id)
+		m := message.Response(json.RawMessage(c.id), json.RawMessage(c.result), c.err)
 		assert.Equal(t, string(m.AppendTo(nil)), c.want)
 	}
 	m := message.Whole(message.Notification("a", nil, "7"))
