@@ -45,27 +45,27 @@ func (l *Ledger) refresh(ctx context.Context) error {
 	if l.store == nil {
 		return nil
 	}
-	kept, err := l.store.Load(ctx, l.name, l.revision)
+	stored, err := l.value.Load(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, storage.ErrNotFound):
-		l.revision = ""
-		return nil
 	case err != nil:
 		return l.fail(err)
-	case kept.Revision == l.revision:
-		return nil
 	}
-	state, err := parseLedger(l.file, kept.Data)
-	if err != nil {
-		return err
-	}
-	if l.trouble.Load() != nil {
-		state = state.over(l.kept)
-	}
-	l.kept, l.revision = state, kept.Revision
+	l.take(stored)
 	return nil
+}
+
+// take takes over what the store has; nil: it has nothing.
+func (l *Ledger) take(stored *ledgerState) {
+	if stored == nil || stored == l.stored {
+		return
+	}
+	l.stored = stored
+	if l.trouble.Load() != nil {
+		stored = stored.over(l.kept)
+	}
+	l.kept = stored
 }
 
 // over returns what a file says that another process could write and this one could not,
@@ -115,70 +115,41 @@ func (l *Ledger) replay() *ledgerEdit {
 	return e
 }
 
-// commit makes what is asked for happen, and returns when it is kept. It needs the turn. If the
-// store is a storage.Locker it writes under the lock: a large ledger takes so long that
-// others would be faster again and again.
+// commit makes what is asked for happen to what the store has now, and returns when it is kept. It
+// needs the turn.
 func (l *Ledger) commit(ctx context.Context, group ...*request) error {
-	if store, ok := l.store.(storage.Locker); ok {
-		unlock, err := store.Lock(ctx, l.name)
-		switch {
-		case err == nil:
-			defer unlock()
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !errors.Is(err, storage.ErrReadOnly):
-			return l.fail(err)
-		}
-	}
-	return l.write(ctx, group)
-}
-
-// write makes what is asked for happen to what the store has now.
-func (l *Ledger) write(ctx context.Context, group []*request) error {
-	for try := 1; ; try++ {
-		if err := l.refresh(ctx); err != nil {
-			return err
-		}
-		e := l.replay()
+	var e *ledgerEdit
+	edit := func(stored *ledgerState) (*ledgerState, bool, error) {
+		l.take(stored)
+		e = l.replay()
 		for _, r := range group {
 			r.err = r.op.apply(e)
 		}
-		if !e.changed {
-			l.setState(e.state, l.revision)
-			return nil
-		}
-		if l.store == nil {
-			l.setState(e.state, "")
-			return nil
-		}
-		revision, err := l.store.Save(ctx, l.name, e.state.render(), l.revision)
-		switch {
-		case err == nil:
-			l.trouble.Store(nil)
-			l.setState(e.state, revision)
-			return nil
-		case errors.Is(err, storage.ErrConflict) && try < maxTries:
-		case errors.Is(err, storage.ErrReadOnly):
-			err = l.fail(err)
-			l.trouble.Store(&err)
-			l.setState(e.state, l.revision)
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		default:
-			return l.fail(err)
-		}
+		return e.state, e.changed, nil
 	}
-}
-
-// maxTries bounds how often another process may have been faster. Each time that process
-// made progress; so many times in a row mean that the store breaks its contract.
-const maxTries = 1000
-
-// setState takes a state for what is kept.
-func (l *Ledger) setState(state *ledgerState, revision storage.Revision) {
-	l.kept, l.revision, l.journal = state, revision, nil
-	l.publish(state)
+	err := storage.ErrReadOnly
+	if l.store != nil {
+		err = l.value.Change(ctx, edit)
+	}
+	if e == nil && errors.Is(err, storage.ErrReadOnly) { // there is no store, or it cannot be locked
+		_, _, _ = edit(nil)
+	}
+	switch {
+	case err == nil && e.changed:
+		l.stored = e.state
+		l.trouble.Store(nil)
+	case err == nil, l.store == nil:
+	case errors.Is(err, storage.ErrReadOnly):
+		err = l.fail(err)
+		l.trouble.Store(&err)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		return l.fail(err)
+	}
+	l.kept, l.journal = e.state, nil
+	l.publish(e.state)
+	return nil
 }
 
 // publish lets readers see a state.

@@ -143,7 +143,8 @@ func TestReadOnly(t *testing.T) {
 	a, changed := surfaceTool("a"), surfaceTool("a", func(d *Tool) { d.Title = "other" })
 	mustRecord(t, writer, one, a)
 
-	l := loadLedger(t, &readOnlyStore{store})
+	readOnly := &readOnlyStore{countingStore: store}
+	l := loadLedger(t, readOnly)
 	assert.True(t, l.Persistent() == nil, "persistent")
 	mustRecord(t, l, two, a)
 	assert.Is(t, l.Persistent(), storage.ErrReadOnly, "persistent")
@@ -178,7 +179,7 @@ func TestReadOnly(t *testing.T) {
 	assert.OK(t, l.Reload(t.Context()))
 	wantKind(t, l, &there, ToolRejected, a)
 
-	l.store = store // now it can be written
+	readOnly.writable = true
 	mustApprove(t, l, l.Pending("two")...)
 	assert.OK(t, l.Persistent())
 	again := loadLedger(t, store)
@@ -186,9 +187,15 @@ func TestReadOnly(t *testing.T) {
 	wantKind(t, again, one, "", changed)
 }
 
-type readOnlyStore struct{ *countingStore }
+type readOnlyStore struct {
+	*countingStore
+	writable bool
+}
 
-func (s *readOnlyStore) Save(context.Context, string, []byte, storage.Revision) (storage.Revision, error) {
+func (s *readOnlyStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	if s.writable {
+		return s.countingStore.Save(ctx, name, data, old)
+	}
 	return "", storage.ErrReadOnly
 }
 

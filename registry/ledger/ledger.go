@@ -76,10 +76,11 @@ type Ledger struct {
 
 	turn chan struct{} // holds one token while a goroutine writes; guards what follows
 
-	kept     *ledgerState         // what the store has
-	revision storage.Revision     // of kept; empty: the store has nothing
-	journal  []ledgerOp           // notes of what servers list, to be written with what is written next
-	noted    map[string]time.Time // when a note of each server was written last
+	value   *document.Value[*ledgerState] // in the store
+	stored  *ledgerState                  // what the store has; nil: nothing
+	kept    *ledgerState                  // the same, with what could not be written
+	journal []ledgerOp                    // notes of what servers list, to be written with what is written next
+	noted   map[string]time.Time          // when the lists of servers were written that only wait
 }
 
 // A ledgerView is what readers see.
@@ -153,6 +154,8 @@ func Load(ctx context.Context, store storage.Store, name string, opts *Options) 
 // open makes l, which is empty, the ledger that a store keeps.
 func (l *Ledger) open(ctx context.Context, store document.Keeper, name string) (*Ledger, error) {
 	l.store, l.name = store, name
+	l.value = document.New(store, name, func(data []byte) (*ledgerState, error) { return parseLedger(l.file, data) },
+		func(s *ledgerState) ([]byte, error) { return s.render(), nil })
 	l.trouble.Store(nil)
 	if !l.mode.known() {
 		return nil, l.fail(fmt.Errorf("the mode %s is not known: it is trust, pin or review", plain.Quote(string(l.mode))))
