@@ -16,11 +16,11 @@ func IsSecretName(name string) bool {
 		return false
 	}
 	switch words[len(words)-1] {
-	case "file", "path", "dir", "url", "uri", "endpoint", "issuer", "type", "name", "header":
+	case "file", "path", "dir", "url", "uri", "endpoint", "issuer", "type", "hint", "use", "name", "header":
 		return false // it says where the secret is
 	}
 	whole := strings.Join(words, "")
-	parts := []string{"token", "secret", "passw", "apikey", "credential", "accesskey", "privatekey", "authorization"}
+	parts := []string{"token", "secret", "passw", "apikey", "credential", "accesskey", "privatekey", "authorization", "assertion"}
 	if slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(whole, part) }) {
 		return true
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -59,7 +60,7 @@ func checkLiteral(text string) error {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '%':
-			if _, length := percentEscape([]byte(text[i:])); length == 0 {
+			if at := percentEscape.FindStringIndex(text[i:]); at == nil || at[0] > 0 {
 				return errors.New(`has a "%" that begins no escape such as %20`)
 			}
 			i += 2
@@ -144,12 +145,14 @@ func folded(text string) string {
 	).Replace(text)
 }
 
+var percentEscape = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+
 // decode undoes the escapes in text. A percent sign that begins none stays.
 func decode(text string) string {
-	if plain, _ := percentEncoded().read([]byte(text), false); plain != nil {
-		return string(plain)
-	}
-	return text
+	return percentEscape.ReplaceAllStringFunc(text, func(escape string) string {
+		c, _ := strconv.ParseUint(escape[1:], 16, 8)
+		return string([]byte{byte(c)})
+	})
 }
 
 // ambiguous reports whether an escaped value has a character that some servers take

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
@@ -225,7 +226,7 @@ func (k *keyring) value(ctx context.Context, place, name string, secret bool) (s
 		}
 		k.values[name] = value
 	}
-	if secret || secretByPlace(place) || soundsSecret(name) {
+	if secret || secretByPlace(place) || mask.IsSecretName(name) {
 		k.hide(value)
 	}
 	return value, nil
@@ -235,16 +236,4 @@ func (k *keyring) hide(text string) {
 	if len(text) >= minHidden && !slices.Contains(k.hidden, text) {
 		k.hidden = append(k.hidden, text)
 	}
-}
-
-// soundsSecret reports whether what is called so is probably secret. Something like
-// token_type is not.
-func soundsSecret(name string) bool {
-	name = strings.ToLower(name)
-	ends := []string{"type", "use", "hint", "url", "uri"}
-	if slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) }) {
-		return false
-	}
-	words := []string{"key", "token", "secret", "passw", "pwd", "auth", "credential", "cookie", "session", "signature", "assertion", "bearer"}
-	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
@@ -26,8 +25,7 @@ const hiddenMark = "[redacted]"
 
 // forms returns the texts by which the hidden secrets could come back: as they are, in a
 // string of JSON, in a URL or a form, in hex, and in base64, also inside of a longer text.
-// Longer ones come first, for one may be a part of another. See decodings for texts of
-// which any character may be escaped.
+// Longer ones come first, for one may be a part of another.
 func (k *keyring) forms() []string {
 	var forms []string
 	for _, secret := range k.hidden {
@@ -62,14 +60,30 @@ func inBase64(encoding *base64.Encoding, secret string, before int) string {
 	return text[(8*before+bits-1)/bits : 8*(before+len(secret))/bits]
 }
 
-// without takes the hidden secrets out of a text. Forms are those of the keyring.
-func (k *keyring) without(text []byte, forms []string) []byte {
+// without takes the hidden secrets out of a text. Forms are those of the keyring. A text that has
+// one with any of its characters escaped, as its writer chose, is returned without its escapes.
+func without(text []byte, forms []string) []byte {
+	text = replaced(text, forms)
+	if !bytes.ContainsAny(text, "%&") {
+		return text
+	}
+	for _, decoded := range []func(string) string{decode, html.UnescapeString} {
+		plain := []byte(decoded(string(text)))
+		if clean := replaced(plain, forms); !bytes.Equal(clean, plain) {
+			text = clean
+		}
+	}
+	return text
+}
+
+// replaced returns a text with a mark in the place of each form of a secret.
+func replaced(text []byte, forms []string) []byte {
 	for _, form := range forms {
 		if bytes.Contains(text, []byte(form)) {
 			text = bytes.ReplaceAll(text, []byte(form), []byte(hiddenMark))
 		}
 	}
-	return htmlEncoded().without(percentEncoded().without(text, k.hidden), k.hidden)
+	return text
 }
 
 // clean takes the secrets of a call out of its answer.
@@ -78,8 +92,7 @@ func (k *keyring) clean(a *guardhttp.Answer) {
 	if len(forms) == 0 {
 		return
 	}
-	a.Body = k.without(a.Body, forms)
-	a.Body = k.cleanStrings(a.Body, forms, 0)
+	a.Body = cleanStrings(without(a.Body, forms), forms, 0)
 	for _, form := range forms {
 		if a.Truncated {
 			a.Body = withoutBeginning(a.Body, form)
@@ -89,7 +102,7 @@ func (k *keyring) clean(a *guardhttp.Answer) {
 	for name, values := range a.Header {
 		values = slices.Clone(values)
 		for i := range values {
-			values[i] = string(k.cleanStrings(k.without([]byte(values[i]), forms), forms, 0))
+			values[i] = string(cleanStrings(without([]byte(values[i]), forms), forms, 0))
 		}
 		clean[name] = values
 	}
@@ -102,7 +115,7 @@ const maxEscaped = 3
 // cleanStrings takes secrets out of the strings of JSON that have escapes in them.
 // Writers of JSON differ in what they escape: &, + and é may stay or become \u0026 and
 // so on. An echo of a body has JSON in a string, and so all that once more.
-func (k *keyring) cleanStrings(body []byte, forms []string, depth int) []byte {
+func cleanStrings(body []byte, forms []string, depth int) []byte {
 	if depth == maxEscaped || bytes.IndexByte(body, '\\') < 0 {
 		return body
 	}
@@ -123,8 +136,8 @@ func (k *keyring) cleanStrings(body []byte, forms []string, depth int) []byte {
 		if !escaped || i >= len(body) || i-begin <= minHidden || json.Unmarshal(body[begin:i+1], &text) != nil {
 			continue
 		}
-		if without := string(k.cleanStrings(k.without([]byte(text), forms), forms, depth+1)); without != text {
-			clean = canonjson.AppendString(append(clean, body[done:begin]...), without)
+		if readable := string(cleanStrings(without([]byte(text), forms), forms, depth+1)); readable != text {
+			clean = canonjson.AppendString(append(clean, body[done:begin]...), readable)
 			done = i + 1
 		}
 	}
@@ -142,98 +155,4 @@ func withoutBeginning(body []byte, secret string) []byte {
 		}
 	}
 	return body
-}
-
-// A decoding reads texts in which any character may be escaped, as the writer of the text
-// chose. Its escape returns what the escape at the start of a text stands for, and its length; 0
-// if there is none.
-type decoding struct {
-	mark   byte // begins an escape
-	escape func(text []byte) (value []byte, length int)
-}
-
-func percentEncoded() decoding { return decoding{'%', percentEscape} }
-func htmlEncoded() decoding    { return decoding{'&', htmlEscape} }
-
-// percentEscape reads %2F or %2f.
-func percentEscape(text []byte) ([]byte, int) {
-	if len(text) < 3 {
-		return nil, 0
-	}
-	c, err := strconv.ParseUint(string(text[1:3]), 16, 8)
-	if err != nil {
-		return nil, 0
-	}
-	return []byte{byte(c)}, 3
-}
-
-// htmlEscape reads &amp;, &#38; or &#x26;.
-func htmlEscape(text []byte) ([]byte, int) {
-	const longest = 32 // bytes of a name
-	end := bytes.IndexByte(text[:min(len(text), longest)], ';')
-	if end < 0 {
-		return nil, 0
-	}
-	escape := string(text[:end+1])
-	value := html.UnescapeString(escape)
-	if value == escape {
-		return nil, 0
-	}
-	return []byte(value), end + 1
-}
-
-// read returns a text with its escapes replaced; nil if there are none. With places it
-// returns where in the text each of its bytes begins, too, and where the text ends.
-func (d decoding) read(text []byte, places bool) (plain []byte, at []int) {
-	escaped := false
-	for i := 0; i < len(text); {
-		value, length := text[i:i+1], 1
-		if text[i] == d.mark {
-			if v, n := d.escape(text[i:]); n > 0 {
-				value, length, escaped = v, n, true
-			}
-		}
-		plain = append(plain, value...)
-		for range value {
-			if places {
-				at = append(at, i)
-			}
-		}
-		i += length
-	}
-	if !escaped {
-		return nil, nil
-	}
-	return plain, append(at, len(text))
-}
-
-// without takes secrets out of a text in which characters of them are escaped. A text that
-// has none is returned as it is.
-func (d decoding) without(text []byte, secrets []string) []byte {
-	if bytes.IndexByte(text, d.mark) < 0 {
-		return text
-	}
-	plain, _ := d.read(text, false)
-	if !slices.ContainsFunc(secrets, func(s string) bool { return bytes.Contains(plain, []byte(s)) }) {
-		return text
-	}
-	plain, at := d.read(text, true)
-	var clean []byte
-	done := 0 // up to where text is in it
-	for i := 0; i < len(plain); {
-		length := 0
-		for _, secret := range secrets {
-			if len(secret) > length && bytes.HasPrefix(plain[i:], []byte(secret)) {
-				length = len(secret)
-			}
-		}
-		if length == 0 {
-			i++
-			continue
-		}
-		clean = append(append(clean, text[done:at[i]]...), hiddenMark...)
-		i += length
-		done = at[i]
-	}
-	return append(clean, text[done:]...)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -158,7 +159,7 @@ const untilEnd = 24 * time.Hour
 func (s *Service) complete(ctx context.Context, k *keyring, r *request) (string, error) {
 	for _, name := range s.headers {
 		place := "headers." + name
-		text, err := k.text(ctx, place, s.api.Headers[name], soundsSecret(name))
+		text, err := k.text(ctx, place, s.api.Headers[name], mask.IsSecretName(name))
 		if err == nil {
 			text, err = headerText(place, text)
 		}

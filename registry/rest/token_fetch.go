@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -82,7 +83,7 @@ func (t *TokenRequest) request(ctx context.Context, k *keyring, at *target) (*gu
 	var form []pair
 	for _, name := range slices.Sorted(maps.Keys(t.Fields)) { // one request is always the same
 		place := "auth.token.fields." + name
-		value, err := k.text(ctx, place, t.Fields[name], soundsSecret(name))
+		value, err := k.text(ctx, place, t.Fields[name], mask.IsSecretName(name))
 		if err == nil && !utf8.ValidString(value) {
 			err = &secretError{place: place, err: errors.New("is not UTF-8, which a field has to be")}
 		}
