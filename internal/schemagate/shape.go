@@ -81,6 +81,12 @@ func (d draft) formOf(keyword string) (f form, known bool) {
 	return 0, false
 }
 
+// Holds reports whether the value of a keyword is made of schemas in any dialect, and whether these have names.
+func Holds(keyword string) (schemas, byName bool) {
+	f, _ := draft{}.formOf(keyword)
+	return f.holdsSchemas(), f == schemasByName || f == schemasOrNamesByName
+}
+
 // holdsSchemas reports whether a value of the form holds schemas.
 func (f form) holdsSchemas() bool { return f >= oneSchema && f <= schemasOrNamesByName }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"strconv"
+
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
 const (
@@ -169,10 +171,10 @@ func (d *definition) reference() *node {
 func (c *compiler) wrote(schema *node) {
 	for _, m := range schema.members {
 		c.written += len(m.name) + 4
-		switch {
-		case holds(m.name) == noSchema && (m.value.kind == '{' || m.value.kind == '['):
+		switch schemas, byName := schemagate.Holds(m.name); {
+		case !schemas && (m.value.kind == '{' || m.value.kind == '['):
 			c.written += len(m.value.append(nil))
-		case m.value.kind == '{' && holds(m.name) == mapOfSchemas:
+		case m.value.kind == '{' && byName:
 			for _, sub := range m.value.members {
 				c.written += len(sub.name) + 4
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
 // A typeSet is a set of the types of JSON. A number is an integer or a fraction.
@@ -66,53 +68,23 @@ func typesNamed(schema *node) typeSet {
 	return all
 }
 
-// A holder says what holds the schemas that a keyword has.
-type holder int
-
-const (
-	noSchema holder = iota
-	aSchema
-	listOfSchemas
-	mapOfSchemas
-	schemaOrList
-	mapOfSchemasOrNames
-)
-
-// holds returns what a keyword holds, for all dialects.
-func holds(keyword string) holder {
-	switch keyword {
-	case "additionalProperties", "unevaluatedProperties", "propertyNames", "contains", "unevaluatedItems", "additionalItems",
-		"not", "if", "then", "else":
-		return aSchema
-	case "allOf", "anyOf", "oneOf", "prefixItems":
-		return listOfSchemas
-	case "properties", "patternProperties", "dependentSchemas", "$defs", "definitions":
-		return mapOfSchemas
-	case "items":
-		return schemaOrList
-	case "dependencies":
-		return mapOfSchemasOrNames
-	}
-	return noSchema
-}
-
 // subschemas calls visit with each schema directly within schema.
 func subschemas(schema *node, visit func(*node)) {
 	for _, m := range schema.members {
-		switch h := holds(m.name); {
-		case h == noSchema:
-		case h == aSchema || h == schemaOrList && m.value.kind != '[':
-			visit(m.value)
-		case h == mapOfSchemas || h == mapOfSchemasOrNames:
+		switch schemas, byName := schemagate.Holds(m.name); {
+		case !schemas:
+		case byName:
 			for _, sub := range m.value.members {
 				if sub.value.kind != '[' {
 					visit(sub.value)
 				}
 			}
-		default:
+		case m.value.kind == '[':
 			for _, sub := range m.value.elems {
 				visit(sub)
 			}
+		default:
+			visit(m.value)
 		}
 	}
 }

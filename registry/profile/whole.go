@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
 // wholeRoot makes the schema of the arguments for a provider that knows JSON
@@ -142,23 +144,23 @@ func (c *compiler) editObject(n *node) *node {
 }
 
 func (c *compiler) editValue(m member) *node {
-	switch holds(m.name) {
-	case aSchema:
-		return c.edit(m.value)
-	case listOfSchemas:
-		list := placed(listNode(), m.value)
-		for _, e := range m.value.elems {
-			list.elems = append(list.elems, c.edit(e))
-		}
-		return list
-	case mapOfSchemas:
+	switch schemas, byName := schemagate.Holds(m.name); {
+	case !schemas:
+		return m.value
+	case byName:
 		all := objectNode()
 		for _, sub := range m.value.members {
 			all.members = append(all.members, member{sub.name, c.edit(sub.value)})
 		}
 		return all
+	case m.value.kind == '[':
+		list := placed(listNode(), m.value)
+		for _, e := range m.value.elems {
+			list.elems = append(list.elems, c.edit(e))
+		}
+		return list
 	}
-	return m.value
+	return c.edit(m.value)
 }
 
 // editItems turns tuples of older dialects into those of 2020-12.
@@ -217,7 +219,7 @@ func (c *compiler) refuses(n *node, m member) bool {
 			return true
 		}
 	}
-	if holds(m.name) != noSchema || !tooLarge(m.value) {
+	if schemas, _ := schemagate.Holds(m.name); schemas || !tooLarge(m.value) {
 		return false
 	}
 	if _, refuses := concerns(m.name); refuses {
