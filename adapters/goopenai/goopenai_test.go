@@ -115,7 +115,7 @@ func TestOptionsOfOtherAPIs(t *testing.T) {
 	assert.OK(t, r.Add(registry.MustFunc("a", strings.Repeat("a", 2000), func(context.Context, struct{}) (string, error) { return "", nil }),
 		registry.MustFunc("b", "b", func(context.Context, struct{}) (string, error) { return "", nil })))
 	for _, turn := range []profile.TurnOptions{
-		{ProviderSearch: true, Toolset: &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}},
+		{ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTokens: 1, Always: func(*registry.Definition, registry.Hints) bool { return false }}},
 		{Options: profile.Options{Deferred: func(*registry.Definition) bool { return true }}},
 		{Options: profile.Options{AllowedCallers: func(*registry.Definition) []string { return []string{"programmatic"} }}},
 	} {

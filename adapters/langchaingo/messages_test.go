@@ -269,7 +269,7 @@ func narrow(t *testing.T, path string, schema map[string]any) {
 func TestOptionsOfDeferralAreIgnored(t *testing.T) {
 	opts := &belt.Options{Provider: profile.Anthropic}
 	opts.Turn.ProviderSearch = true
-	opts.Turn.Toolset = &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}
+	opts.Turn.Toolset = &toolset.SetOptions{MaxTokens: 1, Always: func(*registry.Definition, registry.Hints) bool { return false }}
 	opts.Turn.Deferred = func(*registry.Definition) bool { return true }
 	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "", one}, raw{"two", "", two}), opts)
 	assert.False(t, err != nil || turn.Set().Searching() || len(turn.Params()) != 2, "%v, %v", turn, err)

@@ -195,7 +195,7 @@ func TestResponsesStream(t *testing.T) {
 func searching() *belt.Options {
 	return &belt.Options{Turn: profile.TurnOptions{
 		ProviderSearch: true,
-		Toolset:        &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
+		Toolset:        &toolset.SetOptions{MaxTokens: 1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
 	}}
 }
 

@@ -32,7 +32,7 @@ func measureAnswers() (answers, error) {
 	}
 	r := finder.Registry()
 	ctx := context.Background()
-	set := finder.Toolset(ctx, &toolset.SetOptions{Share: -1})
+	set := finder.Toolset(ctx, &toolset.SetOptions{MaxTokens: 1})
 	a.fixed, a.all = sizeOf(set.Tools), sizeOf(r.Callable(ctx))
 	begin := time.Now()
 	if _, err := finder.Search(ctx, toolset.Query{Text: "list issues"}); err != nil {

@@ -67,8 +67,8 @@ func (p *peer) choose(asked string) {
 	}
 }
 
-// modeBySize returns the mode of a client that is not known: direct, as long as the definitions of its tools take no more of a
-// context window than [toolset.SetOptions] says by default.
+// modeBySize returns the mode of a client that is not known: direct, as long as the definitions of its tools take no more
+// tokens than [toolset.SetOptions] says by default.
 func (p *peer) modeBySize() string {
 	g := p.view.gateway
 	set := g.opts.Finder.Toolset(p.context(g.ctx), &toolset.SetOptions{

@@ -41,7 +41,7 @@ func thousand(tb testing.TB) *registry.Registry {
 // toolsOf returns the tools of a turn with all tools of a registry.
 func toolsOf(tb testing.TB, r *registry.Registry, p profile.Provider, opts profile.Options) []*profile.Tool {
 	tb.Helper()
-	turn := assert.Value(profile.NewTurn(tb.Context(), r, p, &profile.TurnOptions{Options: opts, Toolset: &toolset.SetOptions{Share: 1}}))(tb)
+	turn := assert.Value(profile.NewTurn(tb.Context(), r, p, &profile.TurnOptions{Options: opts, Toolset: &toolset.SetOptions{MaxTokens: -1, MaxTools: -1}}))(tb)
 	return turn.Set().Tools()
 }
 

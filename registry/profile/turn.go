@@ -137,7 +137,7 @@ func (o *TurnOptions) offered(ctx context.Context, r *registry.Registry, search 
 	}
 	set := sets()
 	if most > 0 && len(set.Tools) > most {
-		how.Share = -1 // it has to search, whatever they say
+		how.MaxTokens = 1 // it has to search, whatever they say
 		set = sets()
 	}
 	if most > 0 && len(set.Tools) > most && how.Always == nil {

@@ -98,10 +98,9 @@ func TestTurnTooManyTools(t *testing.T) {
 		{name: "Gemini takes more", provider: profile.Gemini, n: 512, told: 512},
 		{name: "Anthropic takes any number", provider: profile.Anthropic, n: 513, told: 513},
 		{name: "a Finder", provider: profile.OpenAI, n: 129, finder: true, told: 3},
-		{name: "a Finder that is not to be used", provider: profile.OpenAI, n: 129, finder: true, opts: profile.TurnOptions{Toolset: &toolset.SetOptions{Share: 1}}, told: 3},
-		{name: "a Finder, and native tools", provider: profile.OpenAI, n: 129, finder: true, opts: profile.TurnOptions{Toolset: &toolset.SetOptions{ContextWindow: 1}}, told: 3},
+		{name: "a Finder, and native tools", provider: profile.OpenAI, n: 129, finder: true, opts: profile.TurnOptions{Toolset: &toolset.SetOptions{MaxTokens: 1}}, told: 3},
 		{name: "Always has too many", provider: profile.OpenAI, n: 129, finder: true, opts: profile.TurnOptions{Toolset: &toolset.SetOptions{Always: all}}, want: "there are 129"},
-		{name: "the provider searches, but is told not to", provider: profile.OpenAI, n: 129, opts: profile.TurnOptions{ProviderSearch: true, Toolset: &toolset.SetOptions{Share: 1}}, told: 129},
+		{name: "the provider searches, but is told not to", provider: profile.OpenAI, n: 129, opts: profile.TurnOptions{ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTokens: -1, MaxTools: -1}}, told: 129},
 		{name: "some are deferred", provider: profile.OpenAI, n: 129, opts: profile.TurnOptions{Options: profile.Options{
 			Deferred: func(d *registry.Definition) bool { return d.Name == "tool_7" },
 		}}, told: 129},
@@ -119,7 +118,7 @@ func TestTurnTooManyTools(t *testing.T) {
 			if c.finder && c.opts.Toolset == nil {
 				c.opts.Toolset = &toolset.SetOptions{}
 			}
-			if c.opts.Toolset != nil && c.opts.Toolset.Always == nil && c.opts.Toolset.ContextWindow == 0 {
+			if c.opts.Toolset != nil && c.opts.Toolset.Always == nil && c.opts.Toolset.MaxTokens == 0 {
 				c.opts.Toolset.Always = never
 			}
 			turn, err := profile.NewTurn(t.Context(), r, c.provider, &c.opts)

@@ -135,7 +135,7 @@ func Describe(tool *registry.Definition) json.RawMessage {
 	add("title", tool.Title)
 	add("server", tool.Origin.Server)
 	add("description", tool.Description)
-	add("effects", hintsInWords(tool.Hints()))
+	add("effects", strings.Join(briefHints(tool.Hints()), ", "))
 	object = append(append(object, `,"inputSchema":`...), tool.InputSchema...)
 	if len(tool.OutputSchema) > 0 {
 		object = append(append(object, `,"outputSchema":`...), tool.OutputSchema...)

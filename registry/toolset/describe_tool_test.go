@@ -15,13 +15,13 @@ import (
 func TestDescribeTool(t *testing.T) {
 	r := searching(t, registry.Options{})
 	const schema = "{\n  \"type\": \"object\", \"properties\": {\"a\": {\"description\": \"<\\u00e9> & \\/\", \"default\": 1.0}}, \"x-order\": 12345678901234567890\n}"
-	tool := described("notes", "edit", "Edit \"a\" note.\n\n- <b>\tx", schema, &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: ptr(false), OpenWorldHint: ptr(false)})
+	tool := described("notes", "edit", "Edit \"a\" note.\n\n- <b>\tx", schema, &mcp.ToolAnnotations{ReadOnlyHint: true})
 	tool.def.Title = "Edit"
 	tool.def.OutputSchema = json.RawMessage(`{"type": "object"}`)
 	mustReplace(t, r, "notes", tool)
 	res, shown := show(t, r, `{"names":["notes__edit","clock"]}`)
 	want := shownTool{"notes__edit", "Edit", "notes", "Edit \"a\" note.\n\n- <b>\tx",
-		"It says that it may add something, but destroys nothing, has no further effect if called again with the same arguments and deals with nothing outside.",
+		"read-only",
 		json.RawMessage(schema), json.RawMessage(`{"type": "object"}`)}
 	assert.Equal(t, fmt.Sprintf("%q", shown.Tools[0]), fmt.Sprintf("%q", want))
 	assert.Equal(t, len(shown.Tools), 2, "tools")

@@ -29,7 +29,7 @@ func ExampleNew() {
 	ctx := context.Background()
 
 	// A small model, so that it has to search early.
-	set := finder.Toolset(ctx, &toolset.SetOptions{ContextWindow: 2_000})
+	set := finder.Toolset(ctx, &toolset.SetOptions{MaxTokens: 100})
 	fmt.Println("searching:", set.Searching, "deferred:", len(set.Deferred))
 	for _, t := range set.Tools {
 		fmt.Println("-", t.Definition().Name)

@@ -215,7 +215,7 @@ func searching(t testing.TB, o registry.Options) *belt {
 }
 
 // always makes a model search.
-var always = &toolset.SetOptions{Share: -1}
+var always = &toolset.SetOptions{MaxTokens: 1}
 
 func toolNames(tools []registry.Tool) string {
 	var names []string

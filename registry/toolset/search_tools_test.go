@@ -230,7 +230,7 @@ func TestFindersNeedNoApproval(t *testing.T) {
 // The definitions of the tools for searching go with each request, to any provider.
 func TestFindersAreSmall(t *testing.T) {
 	r := searching(t, registry.Options{})
-	set := r.Toolset(t.Context(), &toolset.SetOptions{Share: -1, Always: none})
+	set := r.Toolset(t.Context(), &toolset.SetOptions{MaxTokens: 1, Always: none})
 	assert.Equal(t, toolNames(set.Tools), finders)
 	assert.Between(t, set.Tokens, 0, 360, "tokens of the finders")
 	for _, tool := range set.Tools {

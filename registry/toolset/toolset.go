@@ -13,15 +13,11 @@ import (
 // SetOptions are the options of [Finder.Toolset]. Nil and the zero value mean
 // the defaults.
 type SetOptions struct {
-	// ContextWindow is how many tokens the model takes. Default: 200,000.
-	ContextWindow int
-	// Share is how much of that the definitions of tools may take before the model
-	// has to search, from 0 to 1. Default: 0.05. Negative: it always has to.
-	// 1 or more: never.
-	Share float64
-	// MaxTools is how many tools the model is told of before it has to search, unless
-	// Share says never. Default: 128, which is what OpenAI takes in one request;
-	// negative: no limit.
+	// MaxTokens is how many tokens the definitions of tools may take before the model
+	// has to search. Default: 10,000; negative: no limit.
+	MaxTokens int
+	// MaxTools is how many tools the model is told of before it has to search. Default: 128,
+	// which is what OpenAI takes in one request; negative: no limit.
 	MaxTools int
 	// Always returns true for the tools that the model is told of even if it has to
 	// search. It is a pure function. Hints are claims, see [registry.Hints]. Nil:
@@ -52,14 +48,13 @@ type Set struct {
 }
 
 const (
-	defaultContextWindow = 200_000
-	defaultShare         = 0.05
-	defaultMaxTools      = 128
+	defaultMaxTokens = 10_000
+	defaultMaxTools  = 128
 )
 
 // Toolset returns the tools that a model is told of on behalf of the user of ctx:
 // all that are callable, see [registry.Registry.Callable], as long as they are no more,
-// and their definitions take no more of the context window, than opts say. Otherwise
+// and their definitions take no more tokens, than opts say. Otherwise
 // these are the tools search_tools, describe_tool and call_tool, read_result, and those
 // that are always there. All of them are called with [registry.Registry.Call].
 //
@@ -161,32 +156,9 @@ func isAlways(def *registry.Definition, always func(*registry.Definition, regist
 	return always(def, def.Hints())
 }
 
-// limit is how many tokens may be taken before the model has to search.
-func (o *SetOptions) limit() int {
-	window := o.ContextWindow
-	if window <= 0 {
-		window = defaultContextWindow
-	}
-	switch {
-	case o.Share < 0:
-		return 0
-	case o.Share >= 1:
-		return window
-	case o.Share > 0:
-		return int(float64(window) * o.Share)
-	}
-	return int(float64(window) * defaultShare) // a share that is not a number is none
-}
-
 // exceeded reports whether the model has to search if there are so many tools that
 // take so many tokens.
 func (o *SetOptions) exceeded(tokens, tools int) bool {
-	most := cmp.Or(o.MaxTools, defaultMaxTools)
-	switch {
-	case o.Share < 0:
-		return true
-	case o.Share >= 1:
-		return false
-	}
-	return tokens > o.limit() || most > 0 && tools > most
+	maxTokens, maxTools := cmp.Or(o.MaxTokens, defaultMaxTokens), cmp.Or(o.MaxTools, defaultMaxTools)
+	return maxTokens > 0 && tokens > maxTokens || maxTools > 0 && tools > maxTools
 }

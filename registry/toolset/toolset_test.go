@@ -31,23 +31,21 @@ func TestToolset(t *testing.T) {
 		tools, deferred string
 	}{
 		{name: "all that fit", tools: everything},
-		{name: "the provider searches", opts: &toolset.SetOptions{Share: -1, ProviderSearch: true}, tools: "clock", deferred: others},
+		{name: "the provider searches", opts: &toolset.SetOptions{MaxTokens: 1, ProviderSearch: true}, tools: "clock", deferred: others},
 		{name: "the provider need not search", opts: &toolset.SetOptions{ProviderSearch: true}, tools: everything},
-		{name: "they fit", opts: &toolset.SetOptions{ContextWindow: 6000}, tools: everything},
-		{name: "they do not", opts: &toolset.SetOptions{ContextWindow: 1199}, tools: withFinders, deferred: others},
-		{name: "a share", opts: &toolset.SetOptions{ContextWindow: 1000, Share: 0.6}, tools: everything},
-		{name: "a smaller share", opts: &toolset.SetOptions{ContextWindow: 100, Share: 0.59}, tools: withFinders, deferred: others},
-		{name: "never", opts: &toolset.SetOptions{ContextWindow: 1, Share: 1}, tools: everything},
+		{name: "they fit", opts: &toolset.SetOptions{MaxTokens: 300}, tools: everything},
+		{name: "they do not", opts: &toolset.SetOptions{MaxTokens: 59}, tools: withFinders, deferred: others},
+		{name: "never", opts: &toolset.SetOptions{MaxTokens: -1}, tools: everything},
 		{name: "always", opts: always, tools: withFinders, deferred: others},
-		{name: "some are always there", opts: &toolset.SetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }},
+		{name: "some are always there", opts: &toolset.SetOptions{MaxTokens: 1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }},
 			tools: "call_tool describe_tool notes__create notes__delete search_tools", deferred: "clock github__archive github__create_issue weather__forecast"},
-		{name: "none are", opts: &toolset.SetOptions{Share: -1, Always: none}, tools: finders, deferred: everything},
-		{name: "all are, so there is nothing to be found", opts: &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return true }},
+		{name: "none are", opts: &toolset.SetOptions{MaxTokens: 1, Always: none}, tools: finders, deferred: everything},
+		{name: "all are, so there is nothing to be found", opts: &toolset.SetOptions{MaxTokens: 1, Always: func(*registry.Definition, registry.Hints) bool { return true }},
 			tools: everything},
 		{name: "some are kept out", opts: &toolset.SetOptions{Keep: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }},
 			tools: "notes__create notes__delete"},
 		{name: "results are kept", registry: registry.Options{Results: &result.Options{}},
-			opts: &toolset.SetOptions{Share: -1, Always: none}, tools: "call_tool describe_tool read_result search_tools", deferred: everything},
+			opts: &toolset.SetOptions{MaxTokens: 1, Always: none}, tools: "call_tool describe_tool read_result search_tools", deferred: everything},
 		{name: "denied ones do not count", registry: registry.Options{Approver: mustPolicy(t, approval.Allow, policy.Rule{Server: "github"}, policy.Rule{Tool: "notes__delete"})},
 			tools: "clock notes__create weather__forecast"},
 	} {
@@ -73,14 +71,13 @@ func TestToolsetMaxTools(t *testing.T) {
 	r := newBelt(t, nil, new(toolset.Options))
 	tools := numbered("s", 129, "t%d", "")
 	for _, c := range []struct {
-		tools, max int
-		share      float64
-		searching  bool
+		tools, max, tokens int
+		searching          bool
 	}{
-		{128, 0, 0, false}, {129, 0, 0, true}, {129, 129, 0, false}, {129, -1, 0, false}, {129, 0, 1, false}, {2, 1, 0.9, true}, {1, 1, -1, true},
+		{128, 0, 0, false}, {129, 0, 0, true}, {129, 129, 0, false}, {129, -1, 0, false}, {129, 0, -1, true}, {2, 1, -1, true}, {1, 1, 1, true},
 	} {
 		mustReplace(t, r, "s", tools[:c.tools]...)
-		assert.Equal(t, r.Toolset(t.Context(), &toolset.SetOptions{MaxTools: c.max, Share: c.share}).Searching, c.searching, "%+v: searching", c)
+		assert.Equal(t, r.Toolset(t.Context(), &toolset.SetOptions{MaxTools: c.max, MaxTokens: c.tokens}).Searching, c.searching, "%+v: searching", c)
 	}
 }
 
@@ -95,7 +92,7 @@ func TestToolsetWithoutSearch(t *testing.T) {
 	assert.False(t, set.Searching, "searching")
 	assert.Equal(t, set.Tokens, set.All, "tokens")
 	assert.True(t, set.All > 0, "tokens are counted")
-	searched := toolset.Of(t.Context(), r, &toolset.SetOptions{ProviderSearch: true, Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "a" }})
+	searched := toolset.Of(t.Context(), r, &toolset.SetOptions{ProviderSearch: true, MaxTokens: 1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "a" }})
 	assert.Equal(t, fmt.Sprint(searched.Searching, " ", toolNames(searched.Tools), ", then ", toolNames(searched.Deferred)), "true a, then b", "the provider searches")
 }
 
@@ -107,7 +104,7 @@ func TestToolsetNamesServers(t *testing.T) {
 		return shownIn(t, r, o, "search_tools").Definition().Description
 	}
 	assert.Contains(t, describe(always), " Servers: github, notes, weather.")
-	assert.Contains(t, describe(&toolset.SetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }}), " Servers: native, github, weather.")
+	assert.Contains(t, describe(&toolset.SetOptions{MaxTokens: 1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }}), " Servers: native, github, weather.")
 	// A tool may have a name that does not begin with its server's.
 	renamed := assert.Value(registry.With(serverTool("zoo", "feed", ""), func(d *registry.Definition) { d.Name = "a_zoo" }))(t)
 	mustReplace(t, r, "zoo", renamed, assert.Value(registry.With(serverTool("zoo", "clean", ""), func(d *registry.Definition) { d.Name = "o_zoo" }))(t))
