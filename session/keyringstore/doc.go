@@ -29,9 +29,9 @@
 //
 // # Replacing the key
 //
-// [NewKey] puts a new key before the old ones, seal.Store.Rotate seals all again,
-// and, when each program that uses the store was restarted or has called
-// Rotate, [DropOldKeys] takes the others away.
+// Put a new key, base64 of 32 random bytes, and a comma before what the entry "session keys" holds, with
+// the tool of the keyring. seal.Store.Rotate seals all again. When each program that uses the store
+// was restarted or has called Rotate, take the others away.
 //
 // It is tested with the keyring's own stand-in and with a bus that does not answer,
 // on Linux. It has not been run with real keyrings of macOS and Windows.

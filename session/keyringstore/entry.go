@@ -86,7 +86,7 @@ func ask[T any](ctx context.Context, a *asker, fail func(problem string, err err
 	case got.err == nil, errors.As(got.err, new(*seal.KeyError)):
 		return got.value, got.err
 	case errors.Is(got.err, keyring.ErrSetDataTooBig):
-		return got.value, fail("it is too long for this keyring: take a shorter secret, or drop old keys", got.err)
+		return got.value, fail("it is too long for this keyring: take a shorter secret, or take old keys away", got.err)
 	}
 	return got.value, fail("the keyring of the operating system cannot be used; is it there, and unlocked? Where there is none, take keys from a file or the environment", got.err)
 }

@@ -3,6 +3,7 @@ package keyringstore
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +20,6 @@ import (
 	"github.com/zalando/go-keyring"
 	"go.uber.org/goleak"
 
-	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
@@ -53,11 +52,6 @@ func open(ctx context.Context, dir, service string) (*seal.Store, error) {
 func expectKeyError(t *testing.T, err error) {
 	t.Helper()
 	assert.Contains(t, assert.As[*seal.KeyError](t, err).Source, "keyring", "source")
-}
-
-func keysOf(t *testing.T, source seal.KeySource) *seal.Keys {
-	t.Helper()
-	return assert.Value(source(t.Context()))(t)
 }
 
 func TestKeyIsMadeOnce(t *testing.T) {
@@ -108,29 +102,16 @@ func TestRotation(t *testing.T) {
 	dir := t.TempDir()
 	s := assert.Value(open(t.Context(), dir, ""))(t)
 	defer s.Close()
-	first := keysOf(t, Key(defaultService))
-	assert.OK(t, NewKey(t.Context(), defaultService))
-	both := keysOf(t, Key(defaultService))
-	assert.True(t, both.Current != first.Current, "there is a new key")
-	assert.True(t, slices.Equal(both.Old, []auth.Secret{first.Current}), "the other is the old one")
+	old := assert.Value(keyring.Get(defaultService, account))(t)
+	added := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("n"), seal.KeySize))
+	assert.OK(t, keyring.Set(defaultService, account, added+","+old))
 	assert.Value(s.Rotate(t.Context()))(t)
-	assert.OK(t, DropOldKeys(t.Context(), defaultService))
-	now := keysOf(t, Key(defaultService))
-	assert.True(t, now.Current == both.Current, "the new key stays")
-	assert.Equal(t, len(now.Old), 0, "old keys")
+	assert.OK(t, keyring.Set(defaultService, account, added))
 	again := assert.Value(open(t.Context(), dir, defaultService))(t)
 	defer again.Close()
-	assert.As[*seal.KeyError](t, errOf(open(t.Context(), dir, "another")))
-}
-
-func TestKeysDroppedTooEarly(t *testing.T) {
-	home(t)
-	keyring.MockInit()
-	dir := t.TempDir()
-	s := assert.Value(open(t.Context(), dir, ""))(t)
-	defer s.Close()
-	assert.OK(t, errors.Join(NewKey(t.Context(), defaultService), DropOldKeys(t.Context(), defaultService)))
+	assert.OK(t, keyring.Set(defaultService, account, old))
 	assert.As[*seal.KeyError](t, errOf(open(t.Context(), dir, "")))
+	assert.As[*seal.KeyError](t, errOf(open(t.Context(), dir, "another")))
 }
 
 func TestNoKeyring(t *testing.T) {
@@ -138,7 +119,6 @@ func TestNoKeyring(t *testing.T) {
 	keyring.MockInitWithError(errors.New("no such service"))
 	dir := filepath.Join(t.TempDir(), "store")
 	expectKeyError(t, assert.Err(open(t.Context(), dir, "")))
-	expectKeyError(t, NewKey(t.Context(), "test"))
 	assert.Equal(t, len(assert.Value(filepath.Glob(filepath.Join(dir, "key*")))(t)), 0, "keys in files")
 }
 
@@ -149,7 +129,6 @@ func TestSpoiltEntry(t *testing.T) {
 	_, err := Key("test")(t.Context())
 	expectKeyError(t, err)
 	assert.Lacks(t, err.Error(), "canary")
-	expectKeyError(t, NewKey(t.Context(), "test"))
 	assert.Equal(t, assert.Value(keyring.Get("test", account))(t), "canary", "the entry")
 }
 
@@ -233,37 +212,6 @@ func ExampleKey() {
 		return
 	}
 	defer store.Close()
-}
-
-func ExampleNewKey() {
-	ctx := context.Background()
-	store, err := filestore.Open(ctx, "sessions", &filestore.Options{Keys: Key(defaultService)})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer store.Close()
-	if err := NewKey(ctx, defaultService); err != nil {
-		fmt.Println(err)
-		return
-	}
-	resealed, err := store.Rotate(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(resealed, "sessions have the new key")
-	// When no program uses the old key any more:
-	if err := DropOldKeys(ctx, defaultService); err != nil {
-		fmt.Println(err)
-	}
-}
-
-func ExampleDropOldKeys() {
-	// After NewKey and Store.Rotate; see there.
-	if err := DropOldKeys(context.Background(), defaultService); err != nil {
-		fmt.Println(err)
-	}
 }
 
 // errOf returns the error of a call that returns a value as well.

@@ -42,7 +42,7 @@ func TestSecrets(t *testing.T) {
 func TestSecretsAreNotKeys(t *testing.T) {
 	home(t)
 	keyring.MockInit()
-	assert.OK(t, NewKey(t.Context(), defaultService))
+	assert.Value(Key("")(t.Context()))(t)
 	s := Secrets(defaultService)
 	for _, name := range []string{account, "Session Keys", " session keys ", "", "a\nb", "a\x00", "\xff", strings.Repeat("a", 257)} {
 		_, _, err := s.Secret(t.Context(), name)
