@@ -194,9 +194,9 @@ func TestPausedForTooLong(t *testing.T) {
 			return err
 		}
 		r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
-		c := newRunner(t, r, codemode.RunInProcess(&codemode.Options{KeepPaused: time.Minute}, run))
+		c := newRunner(t, r, codemode.RunInProcess(new(codemode.Options), run))
 		report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: "-"}))(t)
-		time.Sleep(59 * time.Second)
+		time.Sleep(10*time.Minute - time.Second)
 		assert.Equal(t, len(assert.Value(c.Resume(t.Context(), report.ID, time.Millisecond))(t).Waiting), 1)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()

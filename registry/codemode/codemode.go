@@ -28,8 +28,6 @@ type Options struct {
 	// another script waits. A user that is named, as by session.WithUser, has a quarter of
 	// them. Default: 16.
 	MaxRuns int
-	// KeepPaused is how long a script waits for approval. Default: 10 minutes.
-	KeepPaused time.Duration
 	// ApprovePlan asks a person whether a script may make all calls of a plan, see
 	// [Script].AskOnce; [approval.Allow] and [approval.AllowForConversation] allow them, this once. It may take its time until ctx ends, and is
 	// safe for concurrent use. Nil: scripts with AskOnce are refused.
@@ -71,9 +69,6 @@ func New(r *registry.Registry, finder *toolset.Finder, opts *Options) (*Runner, 
 	}
 	if c.opts.MaxRuns <= 0 {
 		c.opts.MaxRuns = 16
-	}
-	if c.opts.KeepPaused <= 0 {
-		c.opts.KeepPaused = 10 * time.Minute
 	}
 	if finder == nil {
 		if c.finder, err = toolset.New(r, &toolset.Options{NoTools: true}); err != nil {
@@ -145,7 +140,7 @@ type Script struct {
 // The calls that it makes are those of [registry.Registry.Call] under ctx, with ids of
 // their own, see [registry.WithCallID]. Their results are whole, see [result.WithWhole].
 func (c *Runner) Run(ctx context.Context, s *Script) (*Report, error) {
-	if err := c.check(s); err != nil {
+	if err := check(s); err != nil {
 		return nil, err
 	}
 	var p *plan
@@ -164,15 +159,14 @@ func (c *Runner) Run(ctx context.Context, s *Script) (*Report, error) {
 }
 
 // check returns an error if a script cannot be run.
-func (c *Runner) check(s *Script) error {
-	l := &c.opts.Limits
+func check(s *Script) error {
 	switch {
 	case s.Code == "":
 		return errors.New("codemode: a script without Code")
-	case len(s.Code) > l.Code:
-		return fmt.Errorf("codemode: the script has %d bytes, at most %d are allowed", len(s.Code), l.Code)
-	case len(s.Input) > l.Message || len(s.Input) > 0 && !json.Valid(s.Input):
-		return fmt.Errorf("codemode: the input is no JSON of at most %d bytes", l.Message)
+	case len(s.Code) > maxCode:
+		return fmt.Errorf("codemode: the script has %d bytes, at most %d are allowed", len(s.Code), maxCode)
+	case len(s.Input) > child.MaxArguments || len(s.Input) > 0 && !json.Valid(s.Input):
+		return fmt.Errorf("codemode: the input is no JSON of at most %d bytes", child.MaxArguments)
 	case s.AskOnce && s.DryRun:
 		return errors.New("codemode: a dry run does not ask")
 	}
@@ -270,10 +264,10 @@ func (c *Runner) hand(r *run) {
 	}
 	c.room() // it may have to make some
 	if r.kept != nil {
-		r.kept.Reset(c.opts.KeepPaused)
+		r.kept.Reset(keepPaused)
 		return
 	}
-	r.kept = time.AfterFunc(c.opts.KeepPaused, func() {
+	r.kept = time.AfterFunc(keepPaused, func() {
 		if !r.isOver() && !r.isPaused() {
 			c.hand(r) // it goes on
 			return
@@ -287,6 +281,9 @@ func (c *Runner) hand(r *run) {
 		c.kept = slices.Delete(c.kept, at, at+1)
 	}
 }
+
+// keepPaused is how long a script waits for approval.
+const keepPaused = 10 * time.Minute
 
 // keptPerRun bounds the reports that are kept for Resume.
 const keptPerRun = 4

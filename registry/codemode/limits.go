@@ -21,29 +21,22 @@ type Limits struct {
 	Memory int
 	// Calls is how many requests it may make: calls, searches and descriptions. Default: 256.
 	Calls int
-	// Parallel is how many of them are under way at one time; others wait in the sandbox.
-	// Default: 8.
-	Parallel int
-	// Code is how long a script may be, in bytes. Default: 128 KiB.
-	Code int
 	// Output is how much of the value that it returns is passed on, in bytes of JSON, and as
 	// much of the results of calls in a [Report]. Default: 64 KiB.
 	Output int
-	// Log is how much of what it logs is kept, in bytes. Default: 16 KiB.
-	Log int
-	// Message is how large the arguments of one call may be, in bytes. Default: 256 KiB.
-	Message int
 }
+
+// maxCode is how long a script may be, in bytes.
+const maxCode = 128 << 10
 
 // filled returns the limits with the defaults.
 func (l Limits) filled() (Limits, error) {
-	if min(l.Time, l.CPU) < 0 || min(l.Memory, l.Calls, l.Parallel, l.Code, l.Output, l.Log, l.Message) < 0 {
+	if min(l.Time, l.CPU) < 0 || min(l.Memory, l.Calls, l.Output) < 0 {
 		return l, errors.New("codemode: a number in Limits is negative")
 	}
 	return Limits{
 		Time: cmp.Or(l.Time, time.Minute), CPU: cmp.Or(l.CPU, 10*time.Second),
-		Memory: cmp.Or(l.Memory, 64<<20), Calls: cmp.Or(l.Calls, 256), Parallel: cmp.Or(l.Parallel, 8), Code: cmp.Or(l.Code, 128<<10),
-		Output: cmp.Or(l.Output, 64<<10), Log: cmp.Or(l.Log, 16<<10), Message: cmp.Or(l.Message, 256<<10),
+		Memory: cmp.Or(l.Memory, 64<<20), Calls: cmp.Or(l.Calls, 256), Output: cmp.Or(l.Output, 64<<10),
 	}, nil
 }
 
@@ -66,7 +59,7 @@ func (e *ScriptError) Error() string {
 //
 //cure:let the script do less, or raise the limit that it names
 type LimitError struct {
-	limit string // the field of Limits, such as "CPU"
+	limit string // the field of Limits, such as "CPU", or what has one
 	max   string // what is allowed, such as "10s"
 }
 

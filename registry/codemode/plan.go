@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/child"
 )
 
 // A Plan is what a script would do: the calls that its dry run has listed.
@@ -65,13 +66,13 @@ func (r *run) plans(call *CallReport, def *registry.Definition, args json.RawMes
 	}
 	r.mu.Lock()
 	r.planned += len(args)
-	tooMuch := r.planned > r.limits.Message
+	tooMuch := r.planned > child.MaxArguments
 	if !tooMuch {
 		r.listed = append(r.listed, PlannedCall{def, args})
 	}
 	r.mu.Unlock()
 	if tooMuch {
-		r.cancel(&LimitError{"Message", bytesOf(r.limits.Message)})
+		r.cancel(&LimitError{"the arguments of its calls", bytesOf(child.MaxArguments)})
 		return nil, notSent("limit", "the plan is too large")
 	}
 	_, _ = r.end(call, callPlanned, nil, nil)

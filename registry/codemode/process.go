@@ -100,13 +100,13 @@ func (s *sandbox) start(ctx context.Context, r *run) (*process, error) {
 	if runtime.GOOS == "windows" {
 		folder = os.TempDir()
 	}
-	p, l := &process{run: r}, r.limits
+	p := &process{run: r}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	command := transport.Command{
 		Path:         s.program,
 		Dir:          folder,
 		CloseTimeout: endTimeout,
-		MaxMessage:   int64(max(l.Message, 6*l.Output, 6*l.Log) + sentBeside),
+		MaxMessage:   int64(max(child.MaxArguments, 6*r.limits.Output, 6*child.MaxLog) + sentBeside),
 		Start: func(cmd *exec.Cmd) error {
 			cmd.Env = bareEnv(cmd.Env)
 			return cmd.Start()
@@ -132,7 +132,7 @@ func (s *sandbox) start(ctx context.Context, r *run) (*process, error) {
 	ctx, stop := context.WithTimeout(ctx, startTimeout)
 	defer stop()
 	var hello child.Hello
-	if err := p.call(ctx, child.MethodHello, wireOf(l), &hello); err != nil {
+	if err := p.call(ctx, child.MethodHello, wireOf(r.limits), &hello); err != nil {
 		p.close()
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (s *sandbox) execute(r *run) (*child.Result, error) {
 
 // wireOf returns the limits as a child is told them.
 func wireOf(l Limits) child.Run {
-	return child.Run{CPU: l.CPU.Milliseconds(), Memory: l.Memory, Parallel: l.Parallel, Output: l.Output, Log: l.Log, Message: l.Message}
+	return child.Run{CPU: l.CPU.Milliseconds(), Memory: l.Memory, Output: l.Output}
 }
 
 // reasonOf returns why a child did not answer.
@@ -236,7 +236,7 @@ func (p *process) receive(m jsonrpc.Message, _ int64) {
 		p.cancel(&sandboxError{errors.New("it sent what was not asked for")})
 	case req.IsCall():
 		// The child keeps to this number, unless the script has taken it over.
-		if p.underWay.Add(1) > int64(p.run.limits.Parallel) {
+		if p.underWay.Add(1) > int64(child.MaxParallel) {
 			p.cancel(&sandboxError{errors.New("it sent more requests at a time than it may")})
 			return
 		}

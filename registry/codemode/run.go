@@ -32,7 +32,7 @@ type Report struct {
 	Value json.RawMessage
 	// Bytes is how long the JSON of a value is that was cut; else 0.
 	Bytes int
-	// Log is what it has logged, line by line, cut at Limits.Log.
+	// Log is what it has logged, line by line, cut at 16 KiB.
 	Log string
 	// Calls are the calls that it has made, in their order; after a dry run also those that it
 	// would make.
@@ -258,7 +258,7 @@ func (r *run) report() *Report {
 func (r *run) logs(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if left := r.limits.Log - r.log.Len(); left > 0 {
+	if left := child.MaxLog - r.log.Len(); left > 0 {
 		r.log.WriteString(plain.Cut(text+"\n", left))
 	}
 }

@@ -85,7 +85,7 @@ func TestCPU(t *testing.T) {
 
 // As many requests as may be at a time are under way, and no more.
 func TestParallel(t *testing.T) {
-	const parallel = 4
+	const parallel = 8
 	var mu sync.Mutex
 	now, most, all := 0, 0, make(chan struct{})
 	gate := remote{server: "s", name: "gate", readOnly: true, call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
@@ -104,7 +104,7 @@ func TestParallel(t *testing.T) {
 		now--
 		return textResult(""), nil
 	}}
-	c := newRunner(t, newRegistry(t, nil, gate), &codemode.Options{Limits: codemode.Limits{Parallel: parallel}})
+	c := newRunner(t, newRegistry(t, nil, gate), nil)
 	run(t, c, `await Promise.all([...Array(20)].map(() => tools.s.gate()))`)
 	assert.Equal(t, most, parallel, "requests at a time")
 }
@@ -143,8 +143,8 @@ func TestNothingElse(t *testing.T) {
 
 // What a script logs is cut.
 func TestLog(t *testing.T) {
-	c := newRunner(t, newRegistry(t, nil), &codemode.Options{Limits: codemode.Limits{Log: 1 << 10}})
-	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `console.log("a", {b: 1}, null); for (let i = 0; i < 1000; i++) console.log("xxxxxxxxxx")`}))(t)
+	c := newRunner(t, newRegistry(t, nil), nil)
+	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `console.log("a", {b: 1}, null); for (let i = 0; i < 2000; i++) console.log("xxxxxxxxxx")`}))(t)
 	assert.True(t, strings.HasPrefix(report.Log, "a {\"b\":1} null\n"), "the log begins with the first line")
-	assert.True(t, len(report.Log) <= 1<<10+1, "the log of %d bytes is cut", len(report.Log))
+	assert.True(t, len(report.Log) <= 16<<10+1, "the log of %d bytes is cut", len(report.Log))
 }

@@ -30,7 +30,7 @@ const stuck = "the script waits for a promise that nothing will settle"
 
 // evaluate runs a script to its end.
 func evaluate(run *Run, parent *child) *Result {
-	s := &script{run: run, parent: parent, log: run.Log}
+	s := &script{run: run, parent: parent, log: MaxLog}
 	if err := s.evaluate(); err != nil && !s.over {
 		s.result.Error = thrown(err)
 	}
@@ -48,7 +48,7 @@ func (s *script) evaluate() error {
 	if err := vm.RegisterHostFunc(send, s.send); err != nil {
 		return err
 	}
-	start := fmt.Sprintf("(() => { const send = %[1]s; delete globalThis.%[1]s; %[2]s; return (%[3]s)(send, %[4]d) })()", send, tidy, prelude, s.run.Parallel)
+	start := fmt.Sprintf("(() => { const send = %[1]s; delete globalThis.%[1]s; %[2]s; return (%[3]s)(send, %[4]d) })()", send, tidy, prelude, MaxParallel)
 	deliver, err := vm.EvalValue(start, quickjs.EvalGlobal)
 	if err != nil {
 		return err
@@ -140,8 +140,8 @@ func (s *script) send(args []any) (any, error) {
 		return nil, nil
 	}
 	switch {
-	case len(text) > s.run.Message:
-		return nil, fmt.Errorf("the arguments have %d bytes, at most %d are allowed", len(text), s.run.Message)
+	case len(text) > MaxArguments:
+		return nil, fmt.Errorf("the arguments have %d bytes, at most %d are allowed", len(text), MaxArguments)
 	case plain.Nesting(text) > maxNesting:
 		return nil, fmt.Errorf("the arguments are nested deeper than %d levels", maxNesting)
 	}

@@ -25,6 +25,13 @@ const (
 	ExitMemory = 71
 )
 
+// What bounds each script.
+const (
+	MaxParallel  = 8         // requests at a time
+	MaxLog       = 16 << 10  // bytes
+	MaxArguments = 256 << 10 // bytes of the params of a request
+)
+
 // Hello is the answer to [MethodHello]: by what the system confines the child.
 type Hello struct {
 	Confined []string `json:"confined"`
@@ -32,14 +39,11 @@ type Hello struct {
 
 // Run are the params of [MethodRun], and without Code those of [MethodHello].
 type Run struct {
-	Code     string          `json:"code"`
-	Input    json.RawMessage `json:"input,omitempty"`
-	CPU      int64           `json:"cpu"`      // milliseconds
-	Memory   int             `json:"memory"`   // bytes
-	Parallel int             `json:"parallel"` // requests at a time
-	Output   int             `json:"output"`   // bytes of the value
-	Log      int             `json:"log"`      // bytes
-	Message  int             `json:"message"`  // bytes of the params of a request
+	Code   string          `json:"code"`
+	Input  json.RawMessage `json:"input,omitempty"`
+	CPU    int64           `json:"cpu"`    // milliseconds
+	Memory int             `json:"memory"` // bytes
+	Output int             `json:"output"` // bytes of the value
 }
 
 // Result is the answer to [MethodRun].
