@@ -43,11 +43,7 @@ func (m *Member) ID() string {
 // together at most, and those of one caller a quarter of that.
 func (m *Member) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case m != nil && strings.HasPrefix(r.URL.Path, serversPath):
-			m.serveServer(w, r)
-			return
-		case m == nil || r.Header.Get(forwardedField) != "":
+		if m == nil || r.Header.Get(forwardedField) != "" {
 			h.ServeHTTP(w, r)
 			return
 		}

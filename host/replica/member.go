@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -37,7 +36,6 @@ const (
 	callPrefix   = "call-"
 	answerPrefix = "answer-"
 	grantPrefix  = "grant-"
-	holderPrefix = "server-"
 	secretName   = "secret"
 )
 
@@ -45,14 +43,8 @@ const (
 type Options struct {
 	// URL is where the other replicas reach [Member.Handler] of this one, such as
 	// http://10.0.0.7:8080. The requests that come there have the credentials of users: use https or a network of your own.
-	// Default: no request is passed on to this replica, and it runs no server for others.
+	// Default: no request is passed on to this replica.
 	URL string
-	// Servers serves the servers that run on one replica alone, each at /s/{server}/mcp: a gateway to a host of
-	// its own, see [Member.ServerURL]. It need not ask who makes a request. Default: there are none.
-	Servers http.Handler
-	// Lost is called when a server of Servers has to end here, since its lease was lost. The callback
-	// ends the server's process soon. Default: the process ends when it was idle for long enough.
-	Lost func(server string)
 	// Every is how often the store is asked for answers of other replicas. One that is a
 	// [storage.Watcher] tells of them besides. Default: 1 s.
 	Every time.Duration
@@ -76,7 +68,6 @@ type Member struct {
 	tasks   sync.WaitGroup // its goroutines
 	wake    chan struct{}  // capacity 1: the calls that wait have changed
 	running sync.WaitGroup // the calls that answers have it make; Add with mu
-	locks   keylock.Set    // by server
 	sweeps  int            // of grants; run's alone
 	part    uint8          // of the grants, that was looked at last; run's alone
 
@@ -89,7 +80,6 @@ type Member struct {
 	shown    map[string]bool    // whether the records of this member's calls have the outcome, by ID
 	over     map[string]bool    // of the records of calls as last listed, which have an outcome
 	taken    map[string]*answer // the answers that it took, by the names of their records
-	holds    map[string]holding // the servers that run here, by name
 }
 
 // A peer is another replica, as far as it was seen. The zero peer is none.
@@ -111,14 +101,11 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 		part:   uint8(mathrand.IntN(256)),
 		bodies: share.Book{Max: share.Amount{Bytes: maxBodies}},
 		opts:   *cmp.Or(opts, new(Options)),
-		peers:  map[string]peer{}, shown: map[string]bool{}, taken: map[string]*answer{}, holds: map[string]holding{},
+		peers:  map[string]peer{}, shown: map[string]bool{}, taken: map[string]*answer{},
 	}
 	m.logger = cmp.Or(m.opts.Logger, slog.New(slog.DiscardHandler))
 	if m.opts.Every <= 0 {
 		m.opts.Every = time.Second
-	}
-	if m.opts.Lost == nil {
-		m.opts.Lost = func(string) {}
 	}
 	own, err := url.Parse(m.opts.URL)
 	if err != nil || m.opts.URL != "" && (own.Scheme != "http" && own.Scheme != "https" || own.Host == "" || own.User != nil) {
@@ -226,7 +213,7 @@ func (m *Member) run(at storage.Revision) {
 			if at, beat = m.beat(ctx, at); beat == nil {
 				beaten = time.Now()
 			}
-			err = errors.Join(beat, m.renew(ctx), m.look(ctx))
+			err = errors.Join(beat, m.look(ctx))
 		}
 		err = errors.Join(err, m.publish(ctx), m.takeAnswers(ctx))
 		if err == nil && time.Since(swept) >= sweepEvery {
@@ -411,7 +398,7 @@ func (m *Member) Close(ctx context.Context) error {
 	for _, name := range names {
 		err = errors.Join(err, m.remove(ctx, name))
 	}
-	return errors.Join(err, m.release(ctx))
+	return err
 }
 
 // remove deletes a record, if it is there.
