@@ -53,7 +53,7 @@ func run() error {
 	}
 	defer stop()
 	belt := exec.Command(program("belt"))
-	belt.Env = append(os.Environ(), "CLOCK_URL="+url, "NOTES_SERVER="+program("notes"), "NOTES_FILE="+filepath.Join(dir, "notes.json"))
+	belt.Env = append(os.Environ(), "CLOCK_URL="+url, "NOTES_SERVER="+program("notes"), "NOTES_FILE="+filepath.Join(dir, "notes.jsonl"))
 	belt.Stdout, belt.Stderr = os.Stdout, os.Stderr
 	return belt.Run()
 }

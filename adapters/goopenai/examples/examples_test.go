@@ -28,7 +28,7 @@ func newModel(t *testing.T) string {
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 			t.Error(err)
 		}
-		assert.False(t, len(request.Tools) < 5, "got %d tools in the request, want at least 5", len(request.Tools))
+		assert.False(t, len(request.Tools) < 3, "got %d tools in the request, want at least 3", len(request.Tools))
 		last := request.Messages[len(request.Messages)-1]
 		message := map[string]any{"role": "assistant", "content": "It said: " + last.Content}
 		script := []string{`{"name":"notes__create","arguments":"{\"text\":\"milk\"}"}`, `{"name":"notes__list","arguments":"{}"}`}

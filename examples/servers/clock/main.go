@@ -1,18 +1,14 @@
-// Clock is an MCP server over streamable HTTP that tells the time.
+// Clock is an MCP server over streamable HTTP that tells the time, by the tool now.
 //
-// It offers the tools now, zones and countdown; countdown reports progress
-// while it runs. When the server is ready it prints one line to standard
-// output, so that a parent process can read the address:
+// When the server is ready it prints one line to standard output, so that a parent process can read the address:
 //
 //	listening on http://127.0.0.1:PORT/mcp
 //
-// The log goes to standard error. The server ends on an interrupt or a
-// termination signal within two seconds, whatever its clients do; -grace says how
-// long running calls may take until then.
+// The log goes to standard error. The server ends on an interrupt or a termination signal, whatever its clients do.
 //
 // Usage:
 //
-//	clock [-addr 127.0.0.1:0] [-until-stdin-closes] [-grace 1s]
+//	clock [-addr 127.0.0.1:0] [-until-stdin-closes]
 package main
 
 import (
@@ -28,77 +24,85 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // the zones, also where the system has none
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const endpoint = "/mcp"
+
+type (
+	nowInput struct {
+		Zone string `json:"zone,omitempty" jsonschema:"IANA time zone such as Europe/Paris; UTC if left out"`
+	}
+	nowOutput struct {
+		Time    string `json:"time" jsonschema:"RFC 3339, to the second"`
+		Zone    string `json:"zone"`
+		Weekday string `json:"weekday"`
+	}
 )
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:0", "`address` to listen on; port 0 picks a free one")
 	lifeline := flag.Bool("until-stdin-closes", false, "end when standard input closes, as it does when the parent process dies")
-	grace := flag.Duration("grace", time.Second, "how long requests may take to finish once the server is to end")
 	flag.Parse()
-	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "clock: unexpected argument %q\n", flag.Arg(0))
-		flag.Usage()
-		os.Exit(2)
-	}
-
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if *lifeline {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
 		go func() {
-			defer cancel()
-			io.Copy(io.Discard, os.Stdin)
+			defer stop()
+			_, _ = io.Copy(io.Discard, os.Stdin)
 		}()
 	}
-	if err := run(ctx, *addr, *grace); err != nil {
+	if err := run(ctx, *addr); err != nil {
 		fmt.Fprintf(os.Stderr, "clock: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// run serves on addr until ctx ends, and lets requests finish for the time of grace.
-func run(ctx context.Context, addr string, grace time.Duration) error {
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	handler, err := newHandler(log)
-	if err != nil {
-		return err
-	}
+// run serves on addr until ctx ends.
+func run(ctx context.Context, addr string) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
-	if tcp, ok := listener.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		log.Warn("anybody who reaches this address can use the server", "addr", tcp.String())
-	}
 	// A streamed answer takes as long as its tool, so neither WriteTimeout nor
 	// ReadTimeout fits: each would cut a stream that is in order.
-	srv := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
-
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(listener) }()
+	srv := &http.Server{Handler: newHandler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	// Clients hold a stream open for as long as they are connected, so nothing waits for them.
+	defer context.AfterFunc(ctx, func() { _ = srv.Close() })()
 	fmt.Printf("listening on http://%s%s\n", listener.Addr(), endpoint)
-
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	// Clients hold a stream open for as long as they are connected, so waiting
-	// for them has an end.
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	if err := srv.Shutdown(ending); err != nil {
-		srv.Close()
-	}
-	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
+}
+
+// newHandler returns the endpoint, closed to web pages of other origins. The
+// SDK refuses foreign Host headers on loopback by itself.
+func newHandler() http.Handler {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s := mcp.NewServer(&mcp.Implementation{Name: "clock", Title: "Clock", Version: "1.0.0"}, &mcp.ServerOptions{
+		Logger:       log,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	mcp.AddTool(s, &mcp.Tool{
+		Name: "now", Title: "Tell the time", Description: "Return the time of day in a time zone.",
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)},
+	}, now)
+	mux := http.NewServeMux()
+	mux.Handle(endpoint, mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Logger: log, SessionTimeout: 30 * time.Minute, PropagateRequestCancellation: true},
+	))
+	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+func now(_ context.Context, _ *mcp.CallToolRequest, in nowInput) (*mcp.CallToolResult, nowOutput, error) {
+	zone, err := time.LoadLocation(in.Zone)
+	if err != nil {
+		return nil, nowOutput{}, fmt.Errorf("there is no time zone %q; say it as the tz database does, such as Europe/Paris", in.Zone)
+	}
+	t := time.Now().In(zone)
+	return nil, nowOutput{Time: t.Format(time.RFC3339), Zone: zone.String(), Weekday: t.Weekday().String()}, nil
 }
