@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"math"
@@ -34,7 +35,7 @@ func (r *results) page() string {
 	r.facts(p)
 	p.line("")
 	r.medians(p)
-	p.WriteString(method)
+	p.line("%s", method)
 	p.line("## Spread")
 	p.line("")
 	p.line("The least and the greatest of the rounds.")
@@ -115,47 +116,6 @@ func (p *printer) row(title string, cells []string) {
 }
 
 // method is the part of the results that does not depend on them.
-const method = `Each figure is the median of the rounds; the ratio to the floor is taken in each
-round, and its median is shown. "–" stands where there is no figure.
-
-## How to run it
-
-    make bench                                              # this file
-    cd bench && go run . -match ^stdio-small -rounds 3      # a part
-    cd bench && go run . -h                                 # all flags
-
-## What is measured
-
-- **The server** is the same for all and uses no SDK (` + "`neutral.go`" + `). It is a child
-  process, over HTTP too, and answers from bytes made beforehand.
-- **The clients** run one to a process and take turns, each with an empty garbage
-  collector at the beginning of its turn. All speak revision 2025-11-25. They get
-  their arguments as JSON that is ready to send, and every answer is checked. Over
-  HTTP the SDK and mcp-go are given a connection pool that is large enough; their
-  default is two idle connections.
-- **The floor** has no client. With one caller it writes the request's line to the
-  child's pipe and reads the answer's line, or posts the request with net/http and
-  reads the body. Each answer is copied once, to memory that its caller could keep,
-  and not decoded: what is checked is whether the text is in it, or how long it is.
-  With 64 callers over stdio one goroutine keeps a request of each in flight: it
-  reads the answers that have arrived, finds the caller of each by the id, and
-  writes their next requests in one write. Over HTTP 64 goroutines post.
-- **A small call** sends a text of 20 bytes and gets it back. The long answer is one
-  text block of 100,000 bytes that looks like source text: one character in forty
-  is escaped.
-- **tools/list** is done on a new connection each time, after one small call; only
-  the listing counts. The tools have a description of about 150 bytes and a schema
-  of about 400.
-- **Allocations** are those of the whole process of the client during its turn.
-- **SSE** is the same HTTP server, which sends each answer as a stream of one event.
-- **Through a registry** the calls go over stdio, with all 1,000 tools in the registry.
-  The other clients have none.
-- **Connecting** ends when a first small call is answered, for the floor too, which
-  has no handshake. It includes the start of a child process, over stdio. Here and in
-  what follows the server has two tools, and each turn a process of its own.
-- **Fifty servers** are connected together, after one that was connected and closed. Over HTTP they are fifty clients of one server.
-  What an idle one holds is what the process holds more than before, garbage collected
-  and freed memory returned to the system, divided by fifty. The server's processes do
-  not count.
-
-`
+//
+//go:embed method.md
+var method string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 	"time"
@@ -61,33 +62,11 @@ func (r *report) page() string {
 | a call of search_tools after that, median | %v |
 | the slowest | %v |
 `, a.all, a.fixed, a.mean, a.largest, a.first.Round(time.Millisecond), a.median.Round(10*time.Microsecond), a.slowest.Round(10*time.Microsecond))
-	b.WriteString(method)
+	b.WriteString("\n" + method)
 	return b.String()
 }
 
 // method is the part of the file that does not depend on the figures.
-const method = `
-## What is measured
-
-- **The tools** are those that real servers list, as they were served; the queries
-  were written and judged from these lists before any search ran on them, see
-  ` + "`internal/toolcorpus`" + `. Grades: 3 is exactly what is wanted, 2 does it too, 1
-  helps in part.
-- **nDCG@5** is the sum, over the first five tools found, of
-  (2^grade − 1) / log2(1 + rank), divided by what the best order of all judged tools
-  has. **recall@5** is how many tools of grade 2 or 3 are among the first five,
-  divided by how many could be, and **recall@15** that of the first 15, whose names
-  ` + "`search_tools`" + ` shows: five with their parameters, ten by name. **right@5** and
-  **right@15** are how many of the queries have a tool of their highest grade there. All are
-  means over the queries.
-- **The tuning half** is what weights and word lists of ` + "`Finder.Search`" + ` were
-  chosen by; of the held-out half only these means were read, but more than once, so
-  they flatter a little, too. **Unseen** are the
-  queries held out that look for other tools than any query of the tuning half.
-- **All searches** have the server, name, title and description of each tool, and the
-  names and descriptions of its parameters. The score of counting words is how many
-  of the different words of the query a tool has. bleve runs in memory with a match
-  query on all fields; its defaults are those of ` + "`NewIndexMapping`" + `, and the
-  other row has the analyzer for English and BM25. ` + "`Finder.Search`" + ` has its
-  defaults.
-`
+//
+//go:embed method.md
+var method string

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"html/template"
@@ -152,17 +153,5 @@ func (b *backend) page(w http.ResponseWriter, r *http.Request, page *template.Te
 	_ = page.Execute(w, view) // fails if the browser is gone
 }
 
-const pageHTML = `<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Tools</title>
-{{if not .User}}<form method="post" action="/signin"><label>Who are you? <input name="user" required></label> <button>Sign in</button></form>
-{{else}}<form method="post" action="/signout">You are {{.User}}. <button>Sign out</button></form>
-{{range .Servers}}<h2>{{.Name}}</h2>
-<p>{{.State}}</p>
-{{if not .MayLog}}{{else if .In}}<form method="post" action="/logout/{{.Name}}"><button>Log out</button></form>
-{{else}}<form method="post" action="/login/{{.Name}}"><button>Log in</button></form>
-{{end}}{{range .Tools}}<form method="post" action="/call/{{.Name}}"><b>{{.Name}}</b> {{.Description}} <input name="args" value="{}"> <button>Call</button></form>
-{{else}}<p>No tools. If you have just logged in, load this page again.</p>
-{{end}}{{end}}{{end}}</html>
-`
+//go:embed page.html
+var pageHTML string
