@@ -18,8 +18,6 @@ const (
 	clientMetadataURL = "https://conformance-test.local/client-metadata.json"
 	// Nothing listens here: the code is read from the redirect itself.
 	redirectURL = "http://localhost:3000/callback"
-	// maxLogins bounds the logins of one scenario.
-	maxLogins = 5
 )
 
 // A Login turns what the suite gives into the way to log in.
@@ -44,26 +42,9 @@ func loggingIn(login Login) Play {
 		key := session.Key{Server: "conformance"}
 		to := &transport.HTTP{URL: url, OAuth: m.Handler(key)}
 		client := newClient(to, nil)
-		err = patiently(ctx, func() error { return listAndCall(ctx, client, "test-tool", `{}`) })
+		err = auth.AwaitLogin(ctx, func(ctx context.Context) error { return listAndCall(ctx, client, "test-tool", `{}`) })
 		return errors.Join(err, client.Close(), m.Close())
 	}
-}
-
-// patiently does again what needed a login, when the user has logged in.
-func patiently(ctx context.Context, do func() error) error {
-	for range maxLogins {
-		err := do()
-		var required *auth.LoginRequiredError
-		if !errors.As(err, &required) || required.URL == "" {
-			return err
-		}
-		select {
-		case <-required.Done:
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		}
-	}
-	return fmt.Errorf("%d logins were not enough", maxLogins)
 }
 
 // authorizationCode logs in as a user does, as the client that was registered by

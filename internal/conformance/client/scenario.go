@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/skills"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -38,9 +42,9 @@ func scenario(name string) Play {
 	case "http-custom-headers":
 		return with(nil, callGiven)
 	case "sep-2640-client-no-prefetch":
-		return withSkills(listSkills)
+		return withSkills(false)
 	case "sep-2640-client-verify-digest", "sep-2640-client-verify-frontmatter", "sep-2640-client-verify-size":
-		return withSkills(loadSkills)
+		return withSkills(true)
 	case "auth/dpop", "auth/dpop-nonce":
 		return loggingIn(withDPoP)
 	case "auth/client-credentials-basic", "auth/client-credentials-jwt":
@@ -158,4 +162,33 @@ func callGiven(ctx context.Context, c *mcp.Client, given *Given) error {
 		}
 	}
 	return err
+}
+
+// withSkills lists the skills of the server, as a program with a host does. It reads all of their files
+// only if it is to, and stops at the first that is not what the list says.
+func withSkills(reads bool) Play {
+	return func(ctx context.Context, url string, _ *Given) error {
+		h := host.New(nil)
+		defer func() { _ = h.Close() }()
+		c, err := config.Parse(ctx, "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"conformance": {"url": %q}}}`, url), nil)
+		if err == nil {
+			_, err = h.Apply(ctx, c)
+		}
+		if err != nil {
+			return err
+		}
+		catalogue := skills.New(h, nil)
+		list := catalogue.List(ctx, nil)
+		if err := list.Errors["conformance"]; err != nil || len(list.Items) == 0 {
+			return cmp.Or(err, errors.New("no skills"))
+		}
+		for _, s := range list.Items {
+			for i := 0; i < len(s.Files) && reads; i++ {
+				if _, err := catalogue.Read(ctx, &s, s.Files[i].Path); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
 }
