@@ -34,7 +34,7 @@ func TestStatusIsKept(t *testing.T) {
 		m := assert.Value(manage.OpenStore(t.Context(), store, withStatuses(kept)))(t)
 		opened := time.Now()
 		hosttest.Sleep(time.Second)
-		assert.True(t, kept.Saves() <= 3, "the start of 22 servers was saved %d times", kept.Saves())
+		assert.True(t, kept.Saves.Load() <= 3, "the start of 22 servers was saved %d times", kept.Saves.Load())
 		for _, name := range []string{"s0", "s1", "s19"} {
 			s := kept.At(name)
 			assert.Equal(t, fmt.Sprint(s.Status, s.Tools, s.Error), fmt.Sprint(record.StatusConnected, 1, ""), "%s", name)
@@ -56,9 +56,9 @@ func TestStatusIsKept(t *testing.T) {
 		assert.True(t, s.Connected.Equal(connected), "switched off")
 		assert.Equal(t, s.Tools, 1, "switched off")
 		assert.Equal(t, kept.At("s1").Status, "", "removed")
-		saves := kept.Saves()
+		saves := kept.Saves.Load()
 		hosttest.Sleep(10 * time.Minute)
-		assert.Equal(t, kept.Saves(), saves, "while nothing changed it was saved %d times", kept.Saves()-saves)
+		assert.Equal(t, kept.Saves.Load(), saves, "while nothing changed it was saved %d times", kept.Saves.Load()-saves)
 		assert.OK(t, m.Close())
 		s = kept.At("s2")
 		assert.Equal(t, s.Status, record.StatusDisconnected, "after Close")
@@ -97,10 +97,10 @@ func TestStatusOfAHostThatIsShutDown(t *testing.T) {
 func TestStatusStoreThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := hosttest.NewStatuses(nil)
-		kept.OnSave(func(context.Context) error { return errors.New("the disk is full") })
+		kept.OnSave.Store(new(func(context.Context) error { return errors.New("the disk is full") }))
 		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), withStatuses(kept)))(t)
 		time.Sleep(time.Second)
-		kept.OnSave(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		kept.OnSave.Store(new(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }))
 		began := time.Now()
 		assert.OK(t, m.Host().Restart(t.Context(), "s0"))
 		assert.OK(t, m.Close())

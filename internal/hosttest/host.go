@@ -5,10 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -184,65 +184,33 @@ func Patch(t *testing.T, text string) *record.Patch {
 
 // Statuses is a store of statuses in memory.
 type Statuses struct {
-	mu    sync.Mutex
-	all   map[string]record.LastStatus
-	saves int
-	save  func(context.Context) error
+	record.StatusStore
+	Saves  atomic.Int32                                // how often something was to be saved
+	OnSave atomic.Pointer[func(context.Context) error] // is called before: nothing is saved if it fails
 }
 
 // NewStatuses returns a store that has those statuses.
 func NewStatuses(all map[string]record.LastStatus) *Statuses {
-	s := &Statuses{all: map[string]record.LastStatus{}}
-	maps.Copy(s.all, all)
+	s := &Statuses{StatusStore: record.NewStatuses(storage.NewMemory(), "statuses")}
+	_ = s.StatusStore.SaveStatuses(context.Background(), all) // memory does not fail
 	return s
-}
-
-// OnSave has save called, if it is not nil, before anything is saved: nothing is if it fails.
-func (s *Statuses) OnSave(save func(context.Context) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.save = save
-}
-
-// Statuses implements [record.StatusStore].
-func (s *Statuses) Statuses(context.Context) (map[string]record.LastStatus, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.all), nil
 }
 
 // SaveStatuses implements [record.StatusStore].
 func (s *Statuses) SaveStatuses(ctx context.Context, changes map[string]record.LastStatus) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.saves++
-	if s.save != nil {
-		if err := s.save(ctx); err != nil {
+	s.Saves.Add(1)
+	if save := s.OnSave.Load(); save != nil {
+		if err := (*save)(ctx); err != nil {
 			return err
 		}
 	}
-	for name, status := range changes {
-		if status == (record.LastStatus{}) {
-			delete(s.all, name)
-		} else {
-			s.all[name] = status
-		}
-	}
-	return nil
-}
-
-// Saves returns how often something was to be saved.
-func (s *Statuses) Saves() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.saves
+	return s.StatusStore.SaveStatuses(ctx, changes)
 }
 
 // At returns the status of a server.
 func (s *Statuses) At(name string) record.LastStatus {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all[name]
+	all, _ := s.Statuses(context.Background())
+	return all[name]
 }
 
 // ErrorOf returns the error of a call that returns a value as well.
