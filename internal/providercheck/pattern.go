@@ -2,81 +2,27 @@ package providercheck
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
-// Marks that stand for escapes in a pattern.
-const (
-	setMark    = "\ue000" // of a set of characters
-	anchorMark = "\ue001"
-)
-
 var (
-	escapes = regexp.MustCompile(`(?s)\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[abfnrtvdDsSwWABZ]|[^a-zA-Z])`)
-	classes = regexp.MustCompile(`(?s)\[\^?.[^\]]*\]`) // a bracket that comes first is a character
-	ranges  = regexp.MustCompile(`(?s)` + setMark + `-[^\]]|[^\[]-` + setMark)
-	groups  = regexp.MustCompile(`\(\?([^:)]*)([:)]?)`)
+	// pythonOnly is what Python's re knows and Go does not, or not as much of it.
+	pythonOnly = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|Z|[1-9])|\[\\b\]|\(\?P=\w+\)|\(\?#[^)]*\)|\{[0-9,]+\}`)
+	// goOnly is what Go knows and Python does not.
+	goOnly = regexp.MustCompile(`(?s)\\[pPQECz]|\\x\{|\(\?<\w|\(\?[a-zA-Z]*U|.\(\?[a-zA-Z-]+\)|\(\?[a-z]*-[a-z]*\)|\[[^\]]*\\[dDsSwW]-[^\]]`)
 )
 
 // pythonProblem tells why Python's re would not compile a regular expression that
 // is one in another dialect, or why the one around it refuses: it knows no
 // lookaround. Empty: it compiles.
 func pythonProblem(pattern string) string {
-	text := escapes.ReplaceAllStringFunc(pattern, func(escape string) string {
-		switch {
-		case strings.Contains("dDsSwW", escape[1:]):
-			return setMark
-		case strings.Contains("ABZ", escape[1:]):
-			return anchorMark
-		}
-		return "e"
-	})
-	if strings.Contains(text, `\`) {
-		return "an unknown or incomplete escape"
+	text := strings.ReplaceAll(pattern, `\\`, "e")
+	if found := goOnly.FindString(text); found != "" {
+		return found + " is not known"
 	}
-	for _, class := range classes.FindAllString(text, -1) {
-		if strings.Contains(class, anchorMark) {
-			return "an anchor in a set"
-		}
-		if ranges.MatchString(class) {
-			return "a range from or to a set"
-		}
-	}
-	text = classes.ReplaceAllString(text, "c")
-	if strings.Contains(text, "[") {
-		return "an open set"
-	}
-	for _, at := range groups.FindAllStringSubmatchIndex(text, -1) {
-		head, end := text[at[2]:at[3]], text[at[4]:at[5]]
-		if problem := groupProblem(head, end, at[0] == 0); problem != "" {
-			return problem
-		}
-	}
-	return ""
-}
-
-// groupProblem is pythonProblem for what stands behind the question mark of a group, and for what
-// ends it. First says that nothing stands before.
-func groupProblem(head, end string, first bool) string {
-	begins := func(prefixes ...string) bool {
-		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(head, p) })
-	}
-	switch {
-	case begins("=", "!", "<=", "<!"):
-		return "lookaround"
-	case begins("<"):
-		return "a named group without P"
-	case begins(">", "P<", "P=", "#", "("), head+end == ":":
-		return ""
-	case end == "":
-		return "an open group"
-	case strings.Trim(head, "aiLmsux-") != "":
-		return "an unknown flag"
-	case end == ")" && !first:
-		return "flags that are not at the start"
-	case end == ")" && strings.Contains(head, "-"):
-		return "flags switched off for all"
+	text = pythonOnly.ReplaceAllString(strings.ReplaceAll(text, "(?>", "(?:"), "e")
+	if _, err := regexp.Compile(text); err != nil {
+		return "lookaround, or no regular expression: " + err.Error()
 	}
 	return ""
 }
