@@ -26,37 +26,18 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const (
-	endpoint = "/mcp"
-
-	// grace is how long requests may take to finish once the server is to end.
-	grace = time.Second
-
-	// idleSession is how long a client may be silent before its session ends.
-	idleSession = 30 * time.Minute
-)
+const endpoint = "/mcp"
 
 func main() {
 	addr := flag.String("http", "", "`address` to listen on for streamable HTTP; without it, standard input and output")
 	revision := flag.String("revision", "", "the only `revision` of the protocol to speak; all if left out")
 	flag.Parse()
-	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "features: unexpected argument %q\n", flag.Arg(0))
-		flag.Usage()
-		os.Exit(2)
-	}
-	if *revision != "" && !slices.Contains(mcp.SupportedProtocolVersions(), *revision) {
-		fmt.Fprintf(os.Stderr, "features: revision %q is none of %q\n", *revision, mcp.SupportedProtocolVersions())
-		os.Exit(2)
-	}
-
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *addr, *revision); err != nil {
@@ -94,7 +75,7 @@ func newHandler(s *mcp.Server, log *slog.Logger) http.Handler {
 		Logger: log, Stateless: true, PropagateRequestCancellation: true,
 	})
 	sessions := mcp.NewStreamableHTTPHandler(of, &mcp.StreamableHTTPOptions{
-		Logger: log, SessionTimeout: idleSession, PropagateRequestCancellation: true,
+		Logger: log, SessionTimeout: 30 * time.Minute, PropagateRequestCancellation: true,
 	})
 	mux := http.NewServeMux()
 	mux.HandleFunc(endpoint, func(w http.ResponseWriter, r *http.Request) {
@@ -115,29 +96,11 @@ func serveHTTP(ctx context.Context, addr string, handler http.Handler) error {
 	}
 	// A streamed answer takes as long as its tool, so neither WriteTimeout nor
 	// ReadTimeout fits: each would cut a stream that is in order.
-	srv := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-	}
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(listener) }()
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	// Clients hold a stream open for as long as they are connected, so nothing waits for them.
+	defer context.AfterFunc(ctx, func() { _ = srv.Close() })()
 	fmt.Fprintf(os.Stderr, "listening on http://%s%s\n", listener.Addr(), endpoint)
-
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	// Clients hold a stream open for as long as they are connected, so waiting
-	// for them has an end.
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	if err := srv.Shutdown(ending); err != nil {
-		_ = srv.Close()
-	}
-	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

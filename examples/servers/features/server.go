@@ -126,8 +126,6 @@ func (j *journal) complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.Co
 const (
 	journalURI = "journal://all"
 	entryURI   = "journal://entries/" // and the entry's number
-
-	maxEntries = 1000
 )
 
 // A journal is the part of the server that changes: lines, counted from 1.
@@ -137,14 +135,11 @@ type journal struct {
 }
 
 // add returns the number of the new entry.
-func (j *journal) add(text string) (int, error) {
+func (j *journal) add(text string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.entries) == maxEntries {
-		return 0, fmt.Errorf("the journal is full: it holds %d entries", maxEntries)
-	}
 	j.entries = append(j.entries, text)
-	return len(j.entries), nil
+	return len(j.entries)
 }
 
 // text is never empty: the SDK would leave it out of a resource.

@@ -54,10 +54,7 @@ func addTools(s *mcp.Server, j *journal, a *accounts) {
 		Name: "append", Title: "Write into the journal", Annotations: adds,
 		Description: "Write a line into the journal, tell the subscribers, and log it.",
 	}, func(ctx context.Context, req *mcp.CallToolRequest, in appendInput) (*mcp.CallToolResult, appendOutput, error) {
-		number, err := j.add(in.Text)
-		if err != nil {
-			return nil, appendOutput{}, err
-		}
+		number := j.add(in.Text)
 		// A client that went away or subscribed to nothing is no reason to fail.
 		_ = s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: journalURI})
 		_ = req.Session.Log(ctx, &mcp.LoggingMessageParams{
@@ -189,12 +186,9 @@ func (a *accounts) connect(ctx context.Context, req *mcp.CallToolRequest, _ noth
 	case !asked:
 		// A client that went away is no reason to fail.
 		outlasting := context.WithoutCancel(ctx)
-		id, err := a.invite(func(id string) {
+		id := a.invite(func(id string) {
 			_ = req.Session.NotifyElicitationComplete(outlasting, &mcp.ElicitationCompleteParams{ElicitationID: id})
 		})
-		if err != nil {
-			return nil, nil, err
-		}
 		return &mcp.CallToolResult{
 			InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{
 				Mode:          "url",
