@@ -186,7 +186,7 @@ func TestOpenStoreFollows(t *testing.T) {
 		}
 		t.Fatalf("got %d servers, want %d", len(h.Servers()), want)
 	}
-	assert.Value(record.Add(t.Context(), there, &record.Record{Name: "notes", Command: "x"}))(t)
+	assert.Value(record.Add(t.Context(), there, &config.Server{Name: "notes", Command: "x"}))(t)
 	await(1)
 	assert.Value(record.Remove(t.Context(), there, "notes"))(t)
 	await(0)

@@ -359,7 +359,7 @@ func TestMethodsOfAClosedHost(t *testing.T) {
 	t.Cleanup(func() { _ = logins.Close() })
 	h := open(t, write(t, "s", `{"command": "x"}`, "w", `{"url": "http://127.0.0.1:1"}`), fakes(&host.Options{Logins: logins}))
 	assert.OK(t, h.Close())
-	m, c := manage.New(h, record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), nil), content.New(h)
+	m, c := manage.New(h, record.NewMemoryStore(&config.Server{Name: "s", Command: "x"}), nil), content.New(h)
 	methods := maps.Clone(hostMethods)
 	maps.Copy(methods, map[string]func(context.Context, *host.Host, string) error{
 		"ReadResource": func(ctx context.Context, _ *host.Host, s string) error {
@@ -369,7 +369,7 @@ func TestMethodsOfAClosedHost(t *testing.T) {
 			return assert.Err(c.GetPrompt(ctx, s+"__x", nil, nil))
 		},
 		"Add": func(ctx context.Context, _ *host.Host, s string) error {
-			return assert.Err(m.Add(ctx, &record.Record{Name: s + "2", Command: "x"}))
+			return assert.Err(m.Add(ctx, &config.Server{Name: s + "2", Command: "x"}))
 		},
 		"Update": func(ctx context.Context, _ *host.Host, s string) error {
 			return assert.Err(m.Update(ctx, s, patch(t, `{}`)))

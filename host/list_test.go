@@ -36,7 +36,7 @@ func TestServerThatCannotListWaits(t *testing.T) {
 		down := mcptest.Error(-32603, "the index is locked")
 		opts := scriptedHost(t, mcptest.Script{"tools/list": mcptest.Sequence(down, down, down, mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`))})
 		kept := hosttest.NewStatuses(map[string]record.LastStatus{"s": {Status: record.StatusConnected, Tools: 3}})
-		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), &manage.Options{Host: *patient(opts), Statuses: kept}))(t)
+		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&config.Server{Name: "s", Command: "x"}), &manage.Options{Host: *patient(opts), Statuses: kept}))(t)
 		defer func() { _ = m.Close() }()
 		h := m.Host()
 		hosttest.Sleep(300 * time.Millisecond)

@@ -215,7 +215,7 @@ func TestWarningsOfRecordsAreTold(t *testing.T) {
 	opts := fakes(&host.Options{})
 	opts.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	h := open(t, write(t, "a", `{"command": "x"}`), opts)
-	assert.Value(manage.New(h, record.NewMemoryStore(), nil).Add(watchdog(t), &record.Record{Name: "b", Command: "x y"}))(t)
+	assert.Value(manage.New(h, record.NewMemoryStore(), nil).Add(watchdog(t), &config.Server{Name: "b", Command: "x y"}))(t)
 	assert.Equal(t, len(status(t, h, "b").Warnings), 1, "warnings")
 	assert.Equal(t, strings.Count(log.take(), "has spaces"), 1, "the warning was logged times")
 }

@@ -87,7 +87,7 @@ func (p *project) manager(h *host.Host, store record.Store) *manage.Manager {
 // update changes what no one is asked for.
 func (p *project) update(h *host.Host, store record.Store) *host.Host {
 	p.Helper()
-	p.reported(p.manager(h, store).Update(p.Context(), "notes", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "another"}}))
+	p.reported(p.manager(h, store).Update(p.Context(), "notes", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "another"}}))
 	return h
 }
 
@@ -95,7 +95,7 @@ func (p *project) update(h *host.Host, store record.Store) *host.Host {
 func (p *project) updated(m *manage.Manager, err error) *host.Host {
 	p.Helper()
 	assert.OK(p, err)
-	p.reported(m.Update(p.Context(), "notes", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "another"}}))
+	p.reported(m.Update(p.Context(), "notes", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "another"}}))
 	return p.opened(m.Host(), nil)
 }
 
@@ -104,7 +104,7 @@ func (p *project) again(h *host.Host, store record.Store) *host.Host {
 	p.Helper()
 	m := p.manager(h, store)
 	p.reported(m.Remove(p.Context(), "notes"))
-	p.reported(m.Add(p.Context(), &record.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
+	p.reported(m.Add(p.Context(), &config.Server{Name: "notes", Command: "./bin/notes", Cwd: "."}))
 	return h
 }
 
@@ -172,11 +172,11 @@ func readings() []reading {
 		{"`Manager.Update` with a new name", func(p *project, path string) *host.Host {
 			h := p.openStore(path)
 			m := p.manager(h, edit.OpenFileStore(path, asProject()))
-			p.reported(m.Update(p.Context(), "notes", &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: "renamed"}}))
+			p.reported(m.Update(p.Context(), "notes", &record.Patch{Keys: []string{"name"}, Values: config.Server{Name: "renamed"}}))
 			return h
 		}},
 		{"`Manager.Update` of records in memory", func(p *project, path string) *host.Host {
-			store := record.NewMemoryStore(&record.Record{Name: "notes", Command: filepath.Join(p.dir, "bin/notes"), Cwd: p.dir})
+			store := record.NewMemoryStore(&config.Server{Name: "notes", Command: filepath.Join(p.dir, "bin/notes"), Cwd: p.dir})
 			c, err := record.Read(p.Context(), store, asProject())
 			return p.update(p.applied(c, err), store)
 		}},
@@ -369,7 +369,7 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 		_, _ = h.Login(ctx, key)
 		_, _ = doctor.Diagnose(ctx, h, s.Name)
 		_, _ = h.Registry().Call(session.WithUser(ctx, "ann"), s.Name+"__echo", nil)
-		_, _ = manage.New(h, edit.OpenFileStore(path, nil), &manage.Options{Host: host.Options{Config: opts.Config}}).Update(ctx, s.Name, &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "another"}})
+		_, _ = manage.New(h, edit.OpenFileStore(path, nil), &manage.Options{Host: host.Options{Config: opts.Config}}).Update(ctx, s.Name, &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "another"}})
 	}
 	for _, e := range c.Servers {
 		_, _ = doctor.Test(session.WithUser(ctx, "ann"), h, e)

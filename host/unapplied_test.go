@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -19,7 +20,7 @@ import (
 func newUnappliedHost(t *testing.T, pipes *failingServers, kept *hosttest.Statuses) *manage.Manager {
 	t.Helper()
 	opts := &manage.Options{Host: *patient(pipes.options()), Statuses: kept}
-	m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), opts))(t)
+	m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&config.Server{Name: "s", Command: "x"}), opts))(t)
 	pipes.down.Store(true)
 	report := assert.Value(m.Update(t.Context(), "s", patch(t, `{"args": ["2"], "env": {"KEY": "`+hosttest.Secret+`"}}`)))(t)
 	assert.Is(t, report.Failed["s"], errOutOfOrder, "report")

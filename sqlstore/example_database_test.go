@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/host/manage"
@@ -104,16 +105,16 @@ func ExampleDatabase_Store_servers() {
 	d, done := exampleDatabase(ctx)
 	defer done()
 	servers := record.NewStore(d.Store("agent"), "servers")
-	if _, err := servers.Save(ctx, "", &record.Record{Name: "notes", Command: "notes-server"}, ""); err != nil {
+	if _, err := servers.Save(ctx, "", &config.Server{Name: "notes", Command: "notes-server"}, ""); err != nil {
 		fmt.Println(err)
 	}
 	all, err := servers.Records(ctx)
 	for _, s := range all {
-		fmt.Println(s.Record)
+		fmt.Println(s.Record.Title, s.Record.Command)
 	}
 	fmt.Println(err)
 	// Output:
-	// {"name":"notes","command":"notes-server","enabled":true}
+	// notes notes-server
 	// <nil>
 }
 

@@ -23,9 +23,9 @@ func TestServers(t *testing.T) {
 			s := record.NewStore(d.Store("host"), "servers")
 			wg.Go(func() {
 				for n := range 5 {
-					assert.Value(record.Add(t.Context(), s, &record.Record{Name: fmt.Sprint("s", i, n), Command: "run"}))(t)
+					assert.Value(record.Add(t.Context(), s, &config.Server{Name: fmt.Sprint("s", i, n), Command: "run"}))(t)
 				}
-				if _, err := s.Save(t.Context(), "", &record.Record{Name: "taken", Command: "run"}, ""); err != nil {
+				if _, err := s.Save(t.Context(), "", &config.Server{Name: "taken", Command: "run"}, ""); err != nil {
 					assert.Is(t, err, &record.Error{Code: record.CodeNameTaken})
 				}
 			})
@@ -66,7 +66,7 @@ func TestSealedServers(t *testing.T) {
 			return record.NewStore(sealed, "servers")
 		}
 		here, there := open(w.one), open(w.two)
-		assert.Value(record.Add(ctx, here, &record.Record{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": secret}}))(t)
+		assert.Value(record.Add(ctx, here, &config.Server{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": secret}}))(t)
 		for name, err := range w.one.Store("servers").Names(ctx, "") {
 			assert.OK(t, err)
 			r := assert.Value(w.one.Store("servers").Load(ctx, name, ""))(t)
@@ -81,7 +81,7 @@ func TestSealedServers(t *testing.T) {
 				assert.Equal(t, all[0].Record.Env["TOKEN"].Reveal(), secret, "secret")
 				break
 			}
-			assert.Value(record.Add(ctx, here, &record.Record{Name: "b", Command: "run"}))(t)
+			assert.Value(record.Add(ctx, here, &config.Server{Name: "b", Command: "run"}))(t)
 		}
 	})
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -65,9 +66,9 @@ func run(ctx context.Context, out io.Writer, addr string) error {
 		return err
 	}
 	store := record.NewMemoryStore(
-		&record.Record{Name: "notes", Description: "Notes of this machine", Command: program, Args: []string{"-notes"}},
-		&record.Record{Name: "clock", Description: "The time, over HTTP", URL: "http://" + clock.Addr},
-		&record.Record{Name: "broken", Description: "A program that is not there", Command: "mcpbelt-no-such-program"},
+		&config.Server{Name: "notes", Description: "Notes of this machine", Command: program, Args: []string{"-notes"}},
+		&config.Server{Name: "clock", Description: "The time, over HTTP", URL: "http://" + clock.Addr},
+		&config.Server{Name: "broken", Description: "A program that is not there", Command: "mcpbelt-no-such-program"},
 	)
 
 	feed := admin.NewFeed(nil)

@@ -78,7 +78,7 @@ func (q *request) listOverviews() ([]overview, error) {
 	}
 	recordOf := make(map[string]*manage.Server, len(records))
 	for i := range records {
-		recordOf[records[i].Record.ServerName()] = &records[i]
+		recordOf[records[i].Record.Name] = &records[i]
 	}
 	decisions := map[string]int{}
 	for _, c := range q.host.Registry().Ledger().Pending() {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
-	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // keyToCome stands in entries for the key that the user puts there.
@@ -60,9 +59,9 @@ func (q *request) listConnections() ([]connection, error) {
 
 // entryFor returns the text of a new file that connects its program to a gateway.
 func (q *request) entryFor(l config.Location, gateway string) (text string, err error) {
-	r := &record.Record{Name: "mcpbelt", URL: gateway, Transport: transports[l.Client], Headers: map[string]config.Secret{"Authorization": "Bearer " + keyToCome}}
+	r := &config.Server{Name: "mcpbelt", URL: gateway, Transport: transports[l.Client], Headers: map[string]config.Secret{"Authorization": "Bearer " + keyToCome}}
 	if r.Transport == config.TransportStdio {
-		r = &record.Record{Name: "mcpbelt", Command: "npx", Args: []string{"-y", "mcp-remote", gateway, "--header", "Authorization: Bearer " + keyToCome}}
+		r = &config.Server{Name: "mcpbelt", Command: "npx", Args: []string{"-y", "mcp-remote", gateway, "--header", "Authorization: Bearer " + keyToCome}}
 	}
 	written := errors.New("nothing is to be kept")
 	formats := cmp.Or(q.opts.Config, &config.Options{}).Formats

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -101,7 +102,7 @@ func openFeed(t *testing.T, path string) (*site, *activity.Log, *admin.Feed) {
 		assert.Equal(t, log.Close(context.Background()), nil, "Close of the log")
 		assert.Equal(t, feed.Close(), nil, "Close of the feed")
 	})
-	return open(t, &host.Options{}, &admin.Options{Feed: feed}, &record.Record{Name: "a", URL: "https://a.example/mcp"}), log, feed
+	return open(t, &host.Options{}, &admin.Options{Feed: feed}, &config.Server{Name: "a", URL: "https://a.example/mcp"}), log, feed
 }
 
 // Listeners that come and go miss nothing and get nothing twice, also when the program is

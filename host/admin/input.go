@@ -49,7 +49,7 @@ type serverInput struct {
 
 // patch returns what the input changes of a record; of none, for a new one. A transport that is said as it
 // is shown changes nothing, and neither does an empty field that is empty.
-func (in *serverInput) patch(old *record.Record) (*record.Patch, error) {
+func (in *serverInput) patch(old *config.Server) (*record.Patch, error) {
 	fields, err := in.more()
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (in *serverInput) patch(old *record.Record) (*record.Patch, error) {
 		p.Revision = *in.Revision
 	}
 	if old == nil {
-		old = &record.Record{}
+		old = &config.Server{}
 	}
 	v := &p.Values
 	for values, before := range map[*map[string]config.Secret]map[string]config.Secret{&v.Headers: old.Headers, &v.Env: old.Env} {
@@ -129,7 +129,7 @@ func (in *serverInput) more() (map[string]json.RawMessage, error) {
 }
 
 // moreOf returns what some keys of a record are, as JSON with its secrets masked; empty if it has none of them.
-func moreOf(r *record.Record, keys []string) string {
+func moreOf(r *config.Server, keys []string) string {
 	all := map[string]json.RawMessage{}
 	if data, err := json.Marshal(r); err != nil || json.Unmarshal(data, &all) != nil {
 		return ""

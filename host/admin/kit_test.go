@@ -68,7 +68,7 @@ func (s *site) spied(_ session.Key, e *config.Server) (mcp.Transport, error) {
 }
 
 // open opens a site whose manager has the records.
-func open(t *testing.T, ho *host.Options, o *admin.Options, records ...*record.Record) *site {
+func open(t *testing.T, ho *host.Options, o *admin.Options, records ...*config.Server) *site {
 	t.Helper()
 	return openStore(t, record.NewMemoryStore(records...), ho, o)
 }
@@ -178,19 +178,19 @@ func openBusy(t *testing.T) *site {
 		Registry: registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(ask)}),
 		StateDir: t.TempDir(), Activity: log,
 	}, &admin.Options{Feed: feed, Keys: keys, Sessions: sessions},
-		&record.Record{Name: "runs", Command: "x"},
-		&record.Record{Name: "rests", Command: "x", Disabled: true},
-		&record.Record{Name: "lazy", Command: "x", Lazy: true, IdleTimeout: time.Millisecond},
-		&record.Record{Name: "held", Command: "x", Quarantined: true},
-		&record.Record{Name: "proposed", Command: os.Args[0], Proposed: true},
-		&record.Record{Name: "gone", Command: "x", Disabled: true},
-		&record.Record{Name: "remote", URL: "https://a.example/mcp"},
+		&config.Server{Name: "runs", Command: "x"},
+		&config.Server{Name: "rests", Command: "x", Disabled: true},
+		&config.Server{Name: "lazy", Command: "x", Lazy: true, IdleTimeout: time.Millisecond},
+		&config.Server{Name: "held", Command: "x", Quarantined: true},
+		&config.Server{Name: "proposed", Command: os.Args[0], Proposed: true},
+		&config.Server{Name: "gone", Command: "x", Disabled: true},
+		&config.Server{Name: "remote", URL: "https://a.example/mcp"},
 	)
 	s.key = key.ID
 	h := s.manager.Host()
 	hosttest.Until(t, h, "lazy", "cached", func(st host.Status) bool { return st.Stage == host.StageCached })
 	hosttest.Until(t, h, "held", "quarantined", func(st host.Status) bool { return st.Stage == host.StageQuarantined })
-	assert.Value(s.manager.Update(t.Context(), "gone", &record.Patch{Keys: []string{"lazy", "enabled"}, Values: record.Record{Lazy: false, Disabled: false}}))(t)
+	assert.Value(s.manager.Update(t.Context(), "gone", &record.Patch{Keys: []string{"lazy", "enabled"}, Values: config.Server{Lazy: false, Disabled: false}}))(t)
 	assert.Value(s.manager.Remove(t.Context(), "gone"))(t)
 	_, err = h.Registry().Call(session.WithUser(t.Context(), "ann"), "lazy__echo", json.RawMessage(`{"text":"<b>12345678901234567890</b>"}`))
 	assert.As[*registry.ApprovalRequiredError](t, err, "call: it waits")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/admin"
-	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
@@ -27,7 +27,7 @@ func concrete(path string) string {
 
 // Each route refuses, before it does anything, whoever may not use it and whatever is not of its form.
 func TestRoutesRefuse(t *testing.T) {
-	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp"})
+	s := open(t, &host.Options{}, &admin.Options{}, &config.Server{Name: "a", URL: "https://a.example/mcp"})
 	large := `{"name":"` + strings.Repeat("x", 1<<20) + `"}`
 	for _, r := range admin.Routes(s.handler) {
 		path := concrete(r.Path)

@@ -13,7 +13,7 @@ import (
 // mayReach fails if a record that the caller writes reads what only the process may: it names a file, the
 // keyring, an input, a variable that is none of Options.Variables, or a socket of this machine. What a record
 // had before, at the same address, may stay. Before is nil if there was no record.
-func (q *request) mayReach(before, after *record.Record) error {
+func (q *request) mayReach(before, after *config.Server) error {
 	refused := q.need(StdioWrite)
 	if refused == nil {
 		return nil
@@ -42,7 +42,7 @@ func (q *request) mayReach(before, after *record.Record) error {
 
 // maySay fails if a record that the caller writes says another thing than before in the keys that take StdioWrite. Before is
 // nil if there was no record.
-func (q *request) maySay(before, after *record.Record) error {
+func (q *request) maySay(before, after *config.Server) error {
 	had := ""
 	if before != nil {
 		had = moreOf(before, strictKeys)
@@ -54,11 +54,11 @@ func (q *request) maySay(before, after *record.Record) error {
 }
 
 // reachOf returns what decides where a remote server is and what it is sent, as JSON.
-func reachOf(r *record.Record) ([]byte, error) {
-	return (&record.Record{
-		Name: "r", Transport: r.Transport, URL: r.URL, Headers: r.Headers, Proxy: r.Proxy, TLS: r.TLS,
+func reachOf(r *config.Server) ([]byte, error) {
+	return record.Encode(&config.Server{
+		Title: "r", Transport: r.Transport, URL: r.URL, Headers: r.Headers, Proxy: r.Proxy, TLS: r.TLS,
 		Identity: r.Identity, UserHeader: r.UserHeader, Auth: r.Auth, Extra: r.Extra,
-	}).Encode()
+	})
 }
 
 // reference finds what an entry may refer by, and the two dollars that stand for one.

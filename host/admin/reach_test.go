@@ -13,7 +13,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
@@ -24,8 +23,8 @@ func TestOperatorsReadNothingOfTheProcess(t *testing.T) {
 	t.Setenv("PGPASSWORD", "hidden")
 	t.Setenv("REGION", "eu")
 	s := open(t, &host.Options{}, &admin.Options{Variables: []string{"REGION"}},
-		&record.Record{Name: "kept", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer ${PGPASSWORD}"}},
-		&record.Record{Name: "plain", URL: "https://b.example/mcp"},
+		&config.Server{Name: "kept", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer ${PGPASSWORD}"}},
+		&config.Server{Name: "plain", URL: "https://b.example/mcp"},
 	)
 	header := func(value string) string { return fmt.Sprintf(`"headersJson":%q`, fmt.Sprintf(`{"X":%q}`, value)) }
 	for _, test := range []struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
 func recordRoutes() []*route {
@@ -34,11 +35,11 @@ func showChange(c *manage.Change) lastChange {
 	shown := lastChange{What: "change", At: c.At}
 	switch {
 	case c.Before == nil:
-		shown.What, shown.Server = "add", c.After.Name
+		shown.What, shown.Server = "add", c.After.Title
 	case c.After == nil:
-		shown.What, shown.Server = "remove", c.Before.Name
+		shown.What, shown.Server = "remove", c.Before.Title
 	default:
-		shown.Server = c.After.Name
+		shown.Server = c.After.Title
 		if c.Before.Disabled != c.After.Disabled {
 			shown.What = map[bool]string{true: "disable", false: "enable"}[c.After.Disabled]
 		}
@@ -64,7 +65,7 @@ func (q *request) undo() (lastChange, error) {
 	if at := q.URL.Query().Get("at"); at != "" && at != shown.At.Format(time.RFC3339Nano) {
 		return lastChange{}, &failure{status: http.StatusConflict, code: "stale", detail: "another change was made since"}
 	}
-	for _, r := range []*record.Record{c.Before, c.After} {
+	for _, r := range []*config.Server{c.Before, c.After} {
 		if r == nil {
 			continue
 		}
@@ -79,7 +80,7 @@ func (q *request) undo() (lastChange, error) {
 	}
 	_, err := q.manager.Undo(q.forUser(), c)
 	if err == nil {
-		err = q.acceptEntry((&record.Record{Name: shown.Server}).ServerName())
+		err = q.acceptEntry(dialect.ServerName(shown.Server))
 	}
 	return shown, unlessKept(err)
 }
@@ -138,7 +139,7 @@ func (q *request) testInput(in *serverInput) (testResult, error) {
 	if err != nil {
 		return testResult{}, err
 	}
-	if err := r.Validate(); err != nil { // which wants a name
+	if err := record.Validate(r); err != nil { // which wants a name
 		return testResult{}, err
 	}
 	if isLocal(r) {
@@ -149,7 +150,7 @@ func (q *request) testInput(in *serverInput) (testResult, error) {
 	if err != nil {
 		return testResult{}, err
 	}
-	entry, err := record.ReadServer(q.Context(), record.NewMemoryStore(r), r.Name, q.opts.Config)
+	entry, err := record.ReadServer(q.Context(), record.NewMemoryStore(r), r.Title, q.opts.Config)
 	if err != nil {
 		return testResult{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/host/replica"
@@ -33,7 +34,7 @@ func join(t *testing.T, store storage.Store) *replica.Member {
 }
 
 // openReplica opens a site that shares its calls with others.
-func openReplica(t *testing.T, store storage.Store, records ...*record.Record) (*site, *replica.Member) {
+func openReplica(t *testing.T, store storage.Store, records ...*config.Server) (*site, *replica.Member) {
 	t.Helper()
 	m := join(t, store)
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(ask), Approvals: approval.Options{Replica: m.ID()}})
@@ -67,7 +68,7 @@ func (s *site) wait(tool, text string, other *site) (path string) {
 // A call that waits on one replica is shown, approved and denied by the handler of another, and is made once.
 func TestCallsOfReplicas(t *testing.T) {
 	store := storage.NewMemory()
-	remote := &record.Record{Name: "remote", URL: "https://a.example/mcp"}
+	remote := &config.Server{Name: "remote", URL: "https://a.example/mcp"}
 	a, m := openReplica(t, store, remote)
 	b, _ := openReplica(t, store, remote)
 	approved, denied := a.wait("remote__echo", "one", b), a.wait("remote__echo", "two", b)
@@ -96,7 +97,7 @@ func TestCallsOfReplicas(t *testing.T) {
 // To approve a call of a server that is unknown here takes the right to start a process: it may be local elsewhere.
 func TestCallOfUnknownServer(t *testing.T) {
 	store := storage.NewMemory()
-	a, _ := openReplica(t, store, &record.Record{Name: "runs", Command: "x"})
+	a, _ := openReplica(t, store, &config.Server{Name: "runs", Command: "x"})
 	b, _ := openReplica(t, store)
 	path := a.wait("runs__echo", "one", b)
 	assert.Equal(t, b.do("operator", "POST", path+"/approve", `{}`, nil).status, http.StatusForbidden, "approve as operator")

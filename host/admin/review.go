@@ -107,7 +107,7 @@ var acceptParam = param{"accept", "boolean", "whether the server is accepted as 
 
 // remember keeps what a server is before it is changed, if it is as it was accepted.
 func (q *request) remember(s *manage.Server) {
-	if name := s.Record.ServerName(); q.pendingEntry(name) == nil {
+	if name := s.Record.Name; q.pendingEntry(name) == nil {
 		q.accepted.Store(name, q.show(s))
 	}
 }

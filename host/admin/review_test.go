@@ -93,7 +93,7 @@ func TestDecisionsOfChangesAreTakenBack(t *testing.T) {
 // A server that is changed by a person who accepts what it becomes keeps its tools; else the change is told in words.
 func TestChangedServerIsAccepted(t *testing.T) {
 	s := open(t, &host.Options{Registry: registry.New(&registry.Options{Ledger: ledger.New(nil)})}, &admin.Options{},
-		&record.Record{Name: "a", Command: "x"})
+		&config.Server{Name: "a", Command: "x"})
 	tools := func(want int, after string) {
 		t.Helper()
 		assert.Equal(t, len(s.manager.Host().Registry().Snapshot().Tools()), want, "tools after %s", after)
@@ -247,7 +247,7 @@ func TestStagedTestKeepsNothing(t *testing.T) {
 
 // What was removed comes back as it was.
 func TestRestore(t *testing.T) {
-	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp", Description: "it was here"})
+	s := open(t, &host.Options{}, &admin.Options{}, &config.Server{Name: "a", URL: "https://a.example/mcp", Description: "it was here"})
 	gone := s.data("DELETE", servers+"/a", "")
 	removed := s.get("viewer", "/api/v1/removed")
 	assert.Equal(t, fmt.Sprint(member(removed, "id")), fmt.Sprint([]any{gone["id"]}), "removed")
@@ -293,7 +293,7 @@ func TestDefaultRoles(t *testing.T) {
 // The last change is undone if it is the one that was looked at, and the record is as it left it.
 func TestUndo(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
-	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{
+	s := open(t, &host.Options{}, &admin.Options{}, &config.Server{
 		Name: "a", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer " + secret},
 	})
 	assert.Equal(t, s.do("viewer", "GET", "/api/v1/undo", "", nil).body, "null\n", "undo of nothing")
@@ -339,7 +339,7 @@ func failed(err error) record.Code {
 
 // A changed server is tried before it is saved: its secrets are in their places, and nothing is kept.
 func TestEditIsTried(t *testing.T) {
-	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{
+	s := open(t, &host.Options{}, &admin.Options{}, &config.Server{
 		Name: "a", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer sk-0123456789abcdef"},
 	})
 	before := s.data("GET", servers+"/a", "")

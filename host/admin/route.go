@@ -158,7 +158,7 @@ func (q *request) need(r Role) error {
 }
 
 // mayStart fails if the caller may not start processes, and a change of a server of one of these
-// names, as [record.Record.ServerName] has them, could start one: a record or a server of the name is local.
+// names, as those of servers, could start one: a record or a server of the name is local.
 // Without names all servers count.
 func (q *request) mayStart(names ...string) error {
 	refused := q.need(StdioWrite)
@@ -171,7 +171,7 @@ func (q *request) mayStart(names ...string) error {
 		return err
 	}
 	for _, s := range servers {
-		if concerns(s.Record.ServerName()) && isLocal(s.Record) {
+		if concerns(s.Record.Name) && isLocal(s.Record) {
 			return refused
 		}
 	}
@@ -184,7 +184,7 @@ func (q *request) mayStart(names ...string) error {
 }
 
 // isLocal reports whether the server of a record is a process.
-func isLocal(r *record.Record) bool { return r.Command != "" || !isRemote(r.Kind()) }
+func isLocal(r *config.Server) bool { return r.Command != "" || !isRemote(r.Kind()) }
 
 func isRemote(transport string) bool {
 	switch transport {

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -114,10 +115,10 @@ func localTime(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05")
 }
 
-func idOf(s *manage.Server) string { return cmp.Or(s.ID, s.Record.Name) }
+func idOf(s *manage.Server) string { return cmp.Or(s.ID, s.Record.Title) }
 
 // transportOf returns the transport of a record under its name in this API.
-func transportOf(r *record.Record) string {
+func transportOf(r *config.Server) string {
 	if kind := r.Kind(); kind != config.TransportHTTP {
 		return kind
 	}
@@ -128,7 +129,7 @@ func transportOf(r *record.Record) string {
 func (a *admin) show(s *manage.Server) server {
 	r := s.Record
 	shown := server{
-		ID: idOf(s), Name: r.Name, Description: r.Description, Transport: transportOf(r), URL: r.URL,
+		ID: idOf(s), Name: r.Title, Description: r.Description, Transport: transportOf(r), URL: r.URL,
 		HeadersJSON: secretsText(r.Headers), Command: r.Command, EnvJSON: secretsText(r.Env), Cwd: r.Cwd,
 		Enabled: !r.Disabled, ConnectTimeout: r.ConnectTimeout.Seconds(), ReadTimeout: r.ReadTimeout.Seconds(), Builtin: r.Builtin,
 		LastStatus: cmp.Or(s.Last.Status, record.StatusDisconnected), LastError: s.Last.Error,
@@ -297,12 +298,12 @@ func unlessKept(err error) error {
 }
 
 // record returns the record that the input describes.
-func (in *serverInput) record() (*record.Record, error) {
+func (in *serverInput) record() (*config.Server, error) {
 	p, err := in.patch(nil)
 	if err != nil {
 		return nil, err
 	}
-	return new(record.Record).Apply(p)
+	return p.Apply(nil)
 }
 
 func (q *request) addServer(in *serverInput) (server, error) {
@@ -314,19 +315,19 @@ func (q *request) addServer(in *serverInput) (server, error) {
 		return server{}, err
 	}
 	_, err = q.manager.Add(q.forUser(), r)
-	return q.showNamed(r.Name, err)
+	return q.showNamed(r.Title, err)
 }
 
 // mayStartRecord is mayStart of the name of a record that is to be kept, which itself counts, too.
-func (q *request) mayStartRecord(r *record.Record) error {
+func (q *request) mayStartRecord(r *config.Server) error {
 	if isLocal(r) {
 		return q.need(StdioWrite)
 	}
-	return q.mayStart(r.ServerName())
+	return q.mayStart(r.Name)
 }
 
 // mayWrite fails if the caller may not have a new record be kept, and started.
-func (q *request) mayWrite(r *record.Record) error {
+func (q *request) mayWrite(r *config.Server) error {
 	if err := q.mayStartRecord(r); err != nil {
 		return err
 	}
@@ -339,15 +340,15 @@ func (q *request) edit(in *serverInput, s *manage.Server) (*record.Patch, error)
 	if err != nil {
 		return nil, err
 	}
-	becomes := &record.Record{Name: cmp.Or(p.Values.Name, s.Record.Name), Command: p.Values.Command, Transport: p.Values.Transport, URL: "http://remote"}
-	if err = q.mayStart(s.Record.ServerName()); err == nil {
+	becomes := record.Of(&config.Server{Title: cmp.Or(p.Values.Title, s.Record.Title), Command: p.Values.Command, Transport: p.Values.Transport, URL: "http://remote"})
+	if err = q.mayStart(s.Record.Name); err == nil {
 		err = q.mayStartRecord(becomes)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if q.need(StdioWrite) != nil {
-		if becomes, err = s.Record.Apply(p); err == nil {
+		if becomes, err = p.Apply(s.Record); err == nil {
 			err = cmp.Or(q.mayReach(s.Record, becomes), q.maySay(s.Record, becomes))
 		}
 		if err != nil {
@@ -370,9 +371,9 @@ func (q *request) changeServer(in *serverInput) (server, error) {
 	q.remember(&s)
 	_, err = q.manager.Update(q.forUser(), idOf(&s), p)
 	if err == nil {
-		err = q.acceptEntry((&record.Record{Name: cmp.Or(p.Values.Name, s.Record.Name)}).ServerName())
+		err = q.acceptEntry(dialect.ServerName(cmp.Or(p.Values.Title, s.Record.Title)))
 	}
-	return q.showNamed(cmp.Or(s.ID, p.Values.Name, s.Record.Name), err)
+	return q.showNamed(cmp.Or(s.ID, p.Values.Title, s.Record.Title), err)
 }
 
 // pin has a patch of a caller who may not start processes apply to the record that was looked
@@ -393,7 +394,7 @@ func (q *request) toggleServer() (server, error) {
 		return server{}, err
 	}
 	if on {
-		if err := q.mayStart(s.Record.ServerName()); err != nil {
+		if err := q.mayStart(s.Record.Name); err != nil {
 			return server{}, err
 		}
 	}
@@ -421,7 +422,7 @@ func (q *request) removeServer() (removal, error) {
 	if err != nil {
 		return removal{}, err
 	}
-	if err := q.mayStart(s.Record.ServerName()); err != nil {
+	if err := q.mayStart(s.Record.Name); err != nil {
 		return removal{}, err
 	}
 	_, err = q.manager.Remove(q.forUser(), idOf(&s))
@@ -451,7 +452,7 @@ func (q *request) testServer(in *serverInput) (testResult, error) {
 		}
 		return q.test(entry)
 	}
-	name := s.Record.ServerName()
+	name := s.Record.Name
 	if err := q.mayStart(name); err != nil {
 		return testResult{}, err
 	}
@@ -517,7 +518,7 @@ func (q *request) listTools() ([]tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, tools := s.Record.ServerName(), []tool{}
+	name, tools := s.Record.Name, []tool{}
 	for t := range q.allTools(q.host.Registry().Snapshot()) {
 		switch d := t.def; {
 		case t.server != name:

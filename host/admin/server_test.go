@@ -122,7 +122,7 @@ func number(v any) string {
 
 // What is wrong with a record has a code that does not change.
 func TestSeedErrors(t *testing.T) {
-	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "own", URL: "https://own.example/mcp", Builtin: true})
+	s := open(t, &host.Options{}, &admin.Options{}, &config.Server{Name: "own", URL: "https://own.example/mcp", Builtin: true})
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -187,7 +187,7 @@ func TestBodiesOfClients(t *testing.T) {
 // What GET shows can be put back: nothing is lost by it, and no secret is sent elsewhere.
 func TestEchoKeepsSecrets(t *testing.T) {
 	const secret, other = "sk-0123456789abcdef", "sk-fedcba9876543210"
-	for _, r := range []*record.Record{
+	for _, r := range []*config.Server{
 		{Name: "remote", URL: "https://a.example/mcp?key=" + secret, Lazy: true,
 			Headers: map[string]config.Secret{"Authorization": "Bearer " + secret, "X-Team": "engineering", "X-Ref": "${env:TOKEN}"}, ReadTimeout: 1500e6},
 		{Name: "a local one", Command: "server", Args: []string{"--api-key", secret, "<&>"}, Env: map[string]config.Secret{"API_KEY": secret, "OTHER_TOKEN": other}, Cwd: "/"},
@@ -203,11 +203,11 @@ func TestEchoKeepsSecrets(t *testing.T) {
 		s.data("PUT", servers+"/"+before[0].ID, string(e.Data))
 		after := assert.Value(store.Records(t.Context()))(t)
 		assert.Equal(t, after[0].Revision, before[0].Revision, "%s: the revision after an echo", r.Name)
-		was, _ := before[0].Record.Encode()
-		is, _ := after[0].Record.Encode()
+		was, _ := record.Encode(before[0].Record)
+		is, _ := record.Encode(after[0].Record)
 		assert.Equal(t, string(was), string(is), "%s: after an echo", r.Name)
 	}
-	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer " + secret}})
+	s := open(t, &host.Options{}, &admin.Options{}, &config.Server{Name: "a", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer " + secret}})
 	body, _ := json.Marshal(map[string]any{"url": "https://evil.example/mcp", "headersJson": s.data("GET", servers+"/a", "")["headersJson"]})
 	assert.Equal(t, s.do("owner", "PUT", servers+"/a", string(body), nil).status, http.StatusBadRequest, "a masked secret for another host")
 }
@@ -252,8 +252,8 @@ func TestBoardTellsCures(t *testing.T) {
 	well := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return hosttest.NewServer("well") }, nil))
 	defer well.Close()
 	m := assert.Value(manage.OpenStore(hosttest.Watchdog(t), record.NewMemoryStore(
-		&record.Record{Name: "page", URL: page.URL}, &record.Record{Name: "closed", URL: deadport.URL(t)},
-		&record.Record{Name: "typo", URL: "http://a.example/${NOT_SET}"}, &record.Record{Name: "well", URL: well.URL},
+		&config.Server{Name: "page", URL: page.URL}, &config.Server{Name: "closed", URL: deadport.URL(t)},
+		&config.Server{Name: "typo", URL: "http://a.example/${NOT_SET}"}, &config.Server{Name: "well", URL: well.URL},
 	), &manage.Options{Host: *hosttest.Patient(&host.Options{StateDir: host.NoState})}))(t)
 	defer m.Close()
 	s := (&site{t: t}).serve(m, &admin.Options{})

@@ -76,7 +76,7 @@ func TestOverviews(t *testing.T) {
 // The latencies are those of the last calls of each server, in their order.
 func TestLatencies(t *testing.T) {
 	feed := admin.NewFeed(nil)
-	s := open(t, &host.Options{}, &admin.Options{Feed: feed}, &record.Record{Name: "a", URL: "https://a.example/mcp"})
+	s := open(t, &host.Options{}, &admin.Options{Feed: feed}, &config.Server{Name: "a", URL: "https://a.example/mcp"})
 	var events []activity.Event
 	for i := range 40 {
 		events = append(events,
@@ -139,7 +139,7 @@ func TestCallTool(t *testing.T) {
 
 // An operator calls tools of remote servers. A tool of the program may call any other.
 func TestOperatorsCallRemoteTools(t *testing.T) {
-	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "remote", URL: "https://a.example/mcp"}, &record.Record{Name: "runs", Command: "x"})
+	s := open(t, &host.Options{}, &admin.Options{}, &config.Server{Name: "remote", URL: "https://a.example/mcp"}, &config.Server{Name: "runs", Command: "x"})
 	native := assert.Value(registry.Func("native", "Does it", func(context.Context, struct{}) (string, error) { return "done", nil }))(t)
 	assert.OK(t, s.manager.Host().Registry().Add(native))
 	for name, status := range map[string]int{"remote__echo": 200, "runs__echo": 403, "native": 403} {
@@ -151,7 +151,7 @@ func TestOperatorsCallRemoteTools(t *testing.T) {
 // What keeps a tool back is named, and nothing is started for that.
 func TestWhy(t *testing.T) {
 	s := openBusy(t)
-	assert.Value(s.manager.Add(t.Context(), &record.Record{Name: "some", URL: "https://b.example/mcp", Tools: config.ToolFilter{Deny: []string{"echo"}}}))(t)
+	assert.Value(s.manager.Add(t.Context(), &config.Server{Name: "some", URL: "https://b.example/mcp", Tools: config.ToolFilter{Deny: []string{"echo"}}}))(t)
 	s.settle()
 	poll := registry.Remote("apps", &mcp.Tool{Name: "poll", Meta: mcp.Meta{"ui": map[string]any{"visibility": []any{"app"}}}}, new(mcp.Client).CallTool)
 	assert.OK(t, assert.Err(s.manager.Host().Registry().Replace(registry.Server{Name: "apps"}, []registry.Tool{poll})))
@@ -177,7 +177,7 @@ func TestWhy(t *testing.T) {
 // A tool that the policy denies to the caller is not offered to them, though it is listed.
 func TestWhyOfDenied(t *testing.T) {
 	deny := assert.Value(policy.New(approval.Deny))(t)
-	s := open(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp"})
+	s := open(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, &admin.Options{}, &config.Server{Name: "a", URL: "https://a.example/mcp"})
 	got := s.object("viewer", "GET", "/api/v1/why?name=a__echo", "")
 	assert.Equal[any](t, got["offered"], false)
 	assert.Contains(t, number(got["reasons"]), `"where":"policy"`)

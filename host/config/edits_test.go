@@ -46,7 +46,7 @@ func editFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	}
 	check("add", func(f *edit.File) error {
 		start := f.Bytes()
-		if err := f.Add(&record.Record{Name: "added by the test", Command: "x"}); err != nil {
+		if err := f.Add(&config.Server{Name: "added by the test", Command: "x"}); err != nil {
 			return err
 		}
 		return sameBytes(f.Remove("added by the test"), f, start)
@@ -75,14 +75,14 @@ func sameBytes(err error, f *edit.File, want []byte) error {
 }
 
 // twice changes a server and changes it back, and again; patches returns the two changes.
-func twice(f *edit.File, name string, patches func(r *record.Record) (there, back *record.Patch)) (err error) {
+func twice(f *edit.File, name string, patches func(r *config.Server) (there, back *record.Patch)) (err error) {
 	for range 2 {
 		start := f.Bytes()
 		r, err1 := f.Record(name)
 		if err1 != nil {
 			return err1
 		}
-		was, _ := r.Encode()
+		was, _ := record.Encode(r)
 		there, back := patches(r)
 		if err := errors.Join(f.Set(name, there), f.Set(name, back)); err != nil {
 			return err
@@ -90,7 +90,7 @@ func twice(f *edit.File, name string, patches func(r *record.Record) (there, bac
 		if r, err = f.Record(name); err != nil {
 			return err
 		}
-		if is, _ := r.Encode(); !bytes.Equal(is, was) {
+		if is, _ := record.Encode(r); !bytes.Equal(is, was) {
 			return fmt.Errorf("got a server that says something else, %s, want %s", is, was)
 		}
 		err = sameBytes(nil, f, start)
@@ -99,16 +99,16 @@ func twice(f *edit.File, name string, patches func(r *record.Record) (there, bac
 }
 
 // addsOne gives a server one more variable or header, and takes it away.
-func addsOne(r *record.Record) (there, back *record.Patch) {
+func addsOne(r *config.Server) (there, back *record.Patch) {
 	one := map[string]config.Secret{"ADDED": "1"}
 	if r.URL == "" {
 		maps.Copy(one, r.Env)
-		return &record.Patch{Keys: []string{"env"}, Values: record.Record{Env: one}}, &record.Patch{Keys: []string{"env"}, Values: record.Record{Env: r.Env}}
+		return &record.Patch{Keys: []string{"env"}, Values: config.Server{Env: one}}, &record.Patch{Keys: []string{"env"}, Values: config.Server{Env: r.Env}}
 	}
 	maps.Copy(one, r.Headers)
-	return &record.Patch{Keys: []string{"headers"}, Values: record.Record{Headers: one}}, &record.Patch{Keys: []string{"headers"}, Values: record.Record{Headers: r.Headers}}
+	return &record.Patch{Keys: []string{"headers"}, Values: config.Server{Headers: one}}, &record.Patch{Keys: []string{"headers"}, Values: config.Server{Headers: r.Headers}}
 }
 
-func switches(r *record.Record) (there, back *record.Patch) {
+func switches(r *config.Server) (there, back *record.Patch) {
 	return record.Switch(r.Disabled), record.Switch(!r.Disabled)
 }

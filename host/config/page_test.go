@@ -56,7 +56,7 @@ func newSample(t *testing.T, f *config.Format, path string) *sample {
 	t.Helper()
 	s := &sample{format: f, path: path}
 	err := edit.Change(t.Context(), path, s.options(), func(file *edit.File) error {
-		if err := file.Add(&record.Record{Name: "x", Command: "c"}); err != nil {
+		if err := file.Add(&config.Server{Name: "x", Command: "c"}); err != nil {
 			return err
 		}
 		s.text = file.Bytes()

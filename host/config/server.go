@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
 // Values of [Server.Transport].
@@ -61,58 +63,61 @@ type ToolFilter struct {
 	SkipOutputCheck bool `json:"skipOutputCheck,omitempty"`
 }
 
-// A Server is one entry of a config file, with all references expanded.
+// A Server is one entry of a config file, with all references expanded, or one that a program
+// made or keeps, see package host/record. The tag of a field is its key in an entry; that of
+// Disabled says the opposite.
 type Server struct {
 	// Name is what the server is called here: 1-64 characters of [A-Za-z0-9_-],
 	// first a letter or digit, with no "__" in it, unique in the file. It is the
 	// title if that is such a name; else other characters became '_'.
 	Name   string
-	Title  string // the name as written in the file
+	Title  string `key:"name"` // the name as written in the file; in a server made in Go "" is Name
 	Source Source // where the entry stands
 
+	Description string `key:"description"` // in the file's own words
+
 	// Transport is one of the Transport constants, or of [Options.Transports]. It may be "" if Err
-	// is set; in an entry made in Go it is then stdio with a Command, else as URL says.
-	Transport string
+	// is set; in an entry made in Go it is then as [Server.Kind] says.
+	Transport string `key:"transport"`
 
-	Command string            // of stdio: as written, see the package comment on folders
-	Args    []string          // may hold secrets
-	Env     map[string]Secret // added to what the process has of the environment, see transport.BaseEnv
-	Cwd     string            // absolute, or "" for that of this process
+	URL     string            `key:"url"`     // of a remote server: absolute, http or https, or unix:///path; may hold secrets
+	Headers map[string]Secret `key:"headers"` // sent with each request
 
-	URL     string            // of the others: absolute, http or https, or unix:///path; may hold secrets
-	Headers map[string]Secret // sent with each request
-	Proxy   string            // goes in the place of the environment's; may hold a password
-	TLS     *TLS              // nil: as the machine has it; its files are read when the server starts
+	Command string            `key:"command"` // of stdio: as written, see the package comment on folders
+	Args    []string          `key:"args"`    // may hold secrets
+	Env     map[string]Secret `key:"env"`     // added to what the process has of the environment, see transport.BaseEnv
+	Cwd     string            `key:"cwd"`     // absolute, or "" for that of this process
 
-	Disabled    bool   // it is not to run; see also Err
-	Required    bool   // its failure is the failure of the whole
-	Builtin     bool   // it belongs to the program: it can be changed, but not removed
-	Proposed    bool   // its launch has to be allowed, wherever the entry stands, see [ScopeProposed]
-	Lazy        bool   // start on first use
-	Trust       bool   // what the server says of its tools is believed
-	Quarantined bool   // none of its tools is to be called before the server is approved
-	Description string // in the file's own words
-
-	ConnectTimeout time.Duration // for start and handshake; 0 means the default of the user of this package
-	ReadTimeout    time.Duration // for the answer to one request; 0 likewise
-	IdleTimeout    time.Duration // a lazy server, or a user's connection, ends when unused for so long; 0 likewise
+	Disabled    bool `key:"enabled"`     // it is not to run; see also Err
+	Builtin     bool `key:"builtin"`     // it belongs to the program: it can be changed, but not removed
+	Proposed    bool `key:"proposed"`    // its launch has to be allowed, wherever the entry stands, see [ScopeProposed]
+	Required    bool `key:"required"`    // its failure is the failure of the whole
+	Lazy        bool `key:"lazy"`        // start on first use
+	Trust       bool `key:"trust"`       // what the server says of its tools is believed
+	Quarantined bool `key:"quarantined"` // none of its tools is to be called before the server is approved
 
 	// Ledger says what is done about tools that are new or changed, one of the Ledger
 	// constants; "" is what the program does.
-	Ledger string
+	Ledger string `key:"ledger"`
+
+	ConnectTimeout time.Duration `key:"connectTimeoutSeconds"` // for start and handshake; 0 means the default of the user of this package
+	ReadTimeout    time.Duration `key:"readTimeoutSeconds"`    // for the answer to one request; 0 likewise
+	IdleTimeout    time.Duration `key:"idleTimeoutSeconds"`    // a lazy server, or a user's connection, ends when unused for so long; 0 likewise
 
 	// Identity says on whose behalf connections are made, one of the Identity
 	// constants; "" is "shared": one connection for all users.
-	Identity string
+	Identity string `key:"identity"`
 	// UserHeader is the header that names the user, of [IdentityHeader]. It may be
 	// empty if the program makes the headers.
-	UserHeader string
+	UserHeader string `key:"userHeader"`
 
-	Auth      *Auth      // how to log in; nil: as the server says
-	Isolation *Isolation // nil: none
-	Limits    Limits     // what it may do
+	Proxy string `key:"proxy"` // goes in the place of the environment's; may hold a password
+	TLS   *TLS   `key:"tls"`   // nil: as the machine has it; its files are read when the server starts
 
-	Tools ToolFilter // which of its tools are used
+	Auth      *Auth      `key:"auth"`      // how to log in; nil: as the server says
+	Isolation *Isolation `key:"isolation"` // nil: none
+	Limits    Limits     `key:"limits"`    // what it may do
+	Tools     ToolFilter `key:"tools"`     // which of its tools are used
 
 	// Extra holds the keys that this package does not use, as plain JSON: those of
 	// other programs. It may hold secrets.
@@ -145,6 +150,18 @@ type Server struct {
 // goes into it, a reference to one does not.
 func (s *Server) Fingerprint() string { return s.fingerprint }
 
+// Kind returns the Transport, also where none is written: [TransportAuto] with a URL alone, and
+// else [TransportStdio].
+func (s *Server) Kind() string {
+	switch {
+	case s.Transport != "":
+		return dialect.Transport(s.Transport)
+	case s.URL != "" && s.Command == "":
+		return TransportAuto
+	}
+	return TransportStdio
+}
+
 // String returns one line for logs: name, transport, the command's or the
 // host's name, and where the entry stands. It has no arguments, paths of URLs,
 // or values of environment variables and headers.
@@ -163,7 +180,10 @@ func (s Server) String() string {
 	if len(s.Headers) > 0 {
 		fmt.Fprintf(&b, ", headers %s", strings.Join(slices.Sorted(maps.Keys(s.Headers)), " "))
 	}
-	fmt.Fprintf(&b, ") at %s", s.Source)
+	b.WriteString(")")
+	if s.Source.File != "" {
+		b.WriteString(" at " + s.Source.String())
+	}
 	return b.String()
 }
 

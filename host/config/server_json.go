@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -22,11 +24,17 @@ type authJSON struct {
 // Entry returns what stands behind the name of the server in a file, as JSON with the keys of
 // this package: all values as they are in s, secrets in clear. Name, Source and Err are no
 // part of it.
-func (s *Server) Entry() (json.RawMessage, error) { return s.encode(false, nil) }
+func (s *Server) Entry() (json.RawMessage, error) {
+	if s == nil {
+		return nil, errors.New("config: the server is nil")
+	}
+	return s.encode(false, nil)
+}
 
 // MarshalJSON returns the server as it may be shown: the keys of an entry, "name" with
 // the name as written, and "source"; secrets are masked, see [Server.Masked], and if the
-// entry cannot be used "error" says why.
+// entry cannot be used "error" says why. The keys under which a host shows what became of a
+// record, see package host/manage, are left out of Extra.
 func (s Server) MarshalJSON() ([]byte, error) {
 	more := map[string]string{}
 	if s.Err != nil {
@@ -35,7 +43,12 @@ func (s Server) MarshalJSON() ([]byte, error) {
 	if s.Source != (Source{}) {
 		more["source"] = s.Source.String()
 	}
-	return s.Masked().encode(true, more)
+	c := s.Masked()
+	c.Title = cmp.Or(c.Title, c.Name)
+	for _, key := range dialect.StatusKeys() {
+		delete(c.Extra, key)
+	}
+	return c.encode(true, more)
 }
 
 // Hash returns the SHA-256, in hexadecimal, of everything that the entry says:
@@ -55,36 +68,37 @@ type said struct {
 	value any
 }
 
-// said returns what the entry says, in the order in which it is written; to show it there
-// are the name, and whether it is enabled.
-func (s *Server) said(show bool) []said {
-	var auth *authJSON
-	if s.Auth != nil {
-		auth = &authJSON{s.Auth, s.Auth.ClientSecret.Reveal()}
+// said returns what the entry says, in the order of the fields; to show it there are the name,
+// and whether it is enabled.
+func (s *Server) said(show bool) (list []said) {
+	fields := reflect.ValueOf(s).Elem()
+	for i := range fields.NumField() {
+		key := fields.Type().Field(i).Tag.Get("key")
+		if key == "" || key == "name" && !show {
+			continue
+		}
+		value := fields.Field(i).Interface()
+		switch v := value.(type) {
+		case map[string]Secret:
+			value = revealed(v)
+		case time.Duration:
+			value = v.Seconds()
+		case *Auth:
+			if v != nil {
+				value = &authJSON{v, v.ClientSecret.Reveal()}
+			}
+		case ToolFilter:
+			if v.Allow == nil && len(v.Deny)+len(v.Rename) == 0 && !v.SkipOutputCheck {
+				continue
+			}
+		case bool:
+			if key == "enabled" && (show || v) {
+				value = new(!v)
+			}
+		}
+		list = append(list, said{key, value})
 	}
-	var tools *ToolFilter
-	if t := s.Tools; t.Allow != nil || len(t.Deny) > 0 || len(t.Rename) > 0 || t.SkipOutputCheck {
-		tools = &t
-	}
-	title, enabled := "", new(bool)
-	if *enabled = !s.Disabled; show {
-		title = s.Title
-	} else if *enabled {
-		enabled = nil
-	}
-	return []said{
-		{"name", title},
-		{"description", s.Description}, {"transport", s.Transport},
-		{"url", s.URL}, {"headers", revealed(s.Headers)},
-		{"command", s.Command}, {"args", s.Args}, {"env", revealed(s.Env)}, {"cwd", s.Cwd},
-		{"enabled", enabled}, {"builtin", s.Builtin}, {"proposed", s.Proposed}, {"required", s.Required}, {"lazy", s.Lazy}, {"trust", s.Trust},
-		{"quarantined", s.Quarantined}, {"ledger", s.Ledger},
-		{"connectTimeoutSeconds", s.ConnectTimeout.Seconds()},
-		{"readTimeoutSeconds", s.ReadTimeout.Seconds()},
-		{"idleTimeoutSeconds", s.IdleTimeout.Seconds()},
-		{"identity", s.Identity}, {"userHeader", s.UserHeader},
-		{"proxy", s.Proxy}, {"tls", s.TLS}, {"auth", auth}, {"isolation", s.Isolation}, {"limits", s.Limits}, {"tools", tools},
-	}
+	return list
 }
 
 // encode returns the entry; to show it there are the name, whether it is enabled, and more.

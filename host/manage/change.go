@@ -21,11 +21,11 @@ import (
 // The error is a [*record.Error], or several joined, if the record is not one that
 // can be kept; that of the store; or that of a required server that failed. If ctx ends
 // before, the server goes on to be started.
-func (m *Manager) Add(ctx context.Context, r *record.Record) (host.Report, error) {
+func (m *Manager) Add(ctx context.Context, r *config.Server) (host.Report, error) {
 	if r == nil {
 		return host.Report{}, errors.New("manage: Add: the record is nil")
 	}
-	return m.change(ctx, "add", r.ServerName(), func(ctx context.Context) (before, after record.Stored, err error) {
+	return m.change(ctx, "add", record.Of(r).Name, func(ctx context.Context) (before, after record.Stored, err error) {
 		after, err = record.Add(ctx, m.store, r)
 		return before, after, err
 	})
@@ -34,7 +34,7 @@ func (m *Manager) Add(ctx context.Context, r *record.Record) (host.Report, error
 // Update applies a patch to the record of that name, and has its server run as that says, as
 // [host.Host.Apply] does: a changed server is replaced when its successor is ready, and if
 // that fails the old one goes on, as the report says. A masked secret in the patch stays what
-// it is, see [record.Record.Apply]. The name is that of the record or of its server, or the
+// it is, see [record.Patch.Apply]. The name is that of the record or of its server, or the
 // record's ID.
 //
 // With another name the server is started under that beside the former one, which is
@@ -48,12 +48,12 @@ func (m *Manager) Update(ctx context.Context, name string, p *record.Patch) (hos
 	if err != nil {
 		return host.Report{}, err
 	}
-	was := old.Record.ServerName()
+	was := old.Record.Name
 	if p.Says("name") {
 		p = m.stayQuarantined(was, p)
 	}
 	return m.change(ctx, "update", was, func(ctx context.Context) (before, after record.Stored, err error) {
-		return record.Update(ctx, m.store, cmp.Or(old.ID, old.Record.Name), p)
+		return record.Update(ctx, m.store, cmp.Or(old.ID, old.Record.Title), p)
 	})
 }
 
@@ -85,8 +85,8 @@ func (m *Manager) Remove(ctx context.Context, name string) (host.Report, error) 
 	if err != nil {
 		return host.Report{}, err
 	}
-	return m.change(ctx, "remove", old.Record.ServerName(), func(ctx context.Context) (before, after record.Stored, err error) {
-		before, err = record.Remove(ctx, m.store, cmp.Or(old.ID, old.Record.Name))
+	return m.change(ctx, "remove", old.Record.Name, func(ctx context.Context) (before, after record.Stored, err error) {
+		before, err = record.Remove(ctx, m.store, cmp.Or(old.ID, old.Record.Title))
 		return before, after, err
 	})
 }
@@ -103,7 +103,7 @@ func (m *Manager) Restore(ctx context.Context, id string) (host.Report, error) {
 		if s.ID != id {
 			continue
 		}
-		return m.change(ctx, "restore", s.Record.ServerName(), func(ctx context.Context) (before, after record.Stored, err error) {
+		return m.change(ctx, "restore", s.Record.Name, func(ctx context.Context) (before, after record.Stored, err error) {
 			after, err = record.Restore(ctx, m.store, id)
 			return before, after, err
 		})
@@ -119,13 +119,13 @@ func (m *Manager) Preview(ctx context.Context, name string, p *record.Patch) (*c
 		return nil, err
 	}
 	if p != nil && p.Revision != "" && p.Revision != old.Revision {
-		return nil, &record.Error{Code: record.CodeConflict, Name: old.Record.Name}
+		return nil, &record.Error{Code: record.CodeConflict, Name: old.Record.Title}
 	}
-	next, err := old.Record.Apply(p)
+	next, err := p.Apply(old.Record)
 	if err != nil {
 		return nil, err
 	}
-	return record.ReadServer(ctx, record.NewMemoryStore(next), next.Name, m.readOptions(old.Record.ServerName(), next.ServerName()))
+	return record.ReadServer(ctx, record.NewMemoryStore(next), next.Title, m.readOptions(old.Record.Name, next.Name))
 }
 
 // find returns a record of the store. A host that is closed changes none.
@@ -168,25 +168,25 @@ func (m *Manager) apply(ctx context.Context, what, name string, change storeChan
 
 // entries returns what a change of the store means for the servers: one is to be as its
 // record says, and one of which the name has gone is to be removed.
-func (m *Manager) entries(ctx context.Context, before, after *record.Record) (map[string]*config.Server, error) {
+func (m *Manager) entries(ctx context.Context, before, after *config.Server) (map[string]*config.Server, error) {
 	entries := map[string]*config.Server{}
 	if before != nil {
-		entries[before.ServerName()] = nil
+		entries[before.Name] = nil
 	}
 	if after == nil {
 		return entries, nil
 	}
-	names := []string{after.ServerName()}
+	names := []string{after.Name}
 	if before != nil {
-		names = append(names, before.ServerName())
+		names = append(names, before.Name)
 	}
-	entry, err := record.ReadServer(ctx, m.store, after.Name, m.readOptions(names...))
+	entry, err := record.ReadServer(ctx, m.store, after.Title, m.readOptions(names...))
 	switch {
 	case errors.Is(err, &record.Error{Code: record.CodeNotFound}): // another program has removed it already
-		entries[after.ServerName()] = nil
+		entries[after.Name] = nil
 		return entries, nil
 	case err != nil:
-		return nil, fmt.Errorf("server %q is saved, but cannot be read to be started: %w", after.Name, err)
+		return nil, fmt.Errorf("server %q is saved, but cannot be read to be started: %w", after.Title, err)
 	}
 	entries[entry.Name] = entry
 	return entries, nil

@@ -35,7 +35,7 @@ func TestManageInAFile(t *testing.T) {
 	m := open(t, path, fakes())
 	before, _ := m.Host().Client(watchdog(t), session.Key{Server: "own"})
 
-	expectReport(t, "add", "started [My_server] stopped [] replaced [] kept [] failed 0")(m.Add(watchdog(t), &record.Record{Name: "My server", Command: "x", Args: []string{"${HOME}"}}))
+	expectReport(t, "add", "started [My_server] stopped [] replaced [] kept [] failed 0")(m.Add(watchdog(t), &config.Server{Name: "My server", Command: "x", Args: []string{"${HOME}"}}))
 	assert.Equal(t, names(m.Host()), "My_server__echo a__echo own__echo", "tools")
 
 	expectReport(t, "update", "started [] stopped [] replaced [a] kept [] failed 0")(m.Update(watchdog(t), "a", patch(t, `{"description": "new", "env": {"KEY": "****abcd"}}`)))
@@ -62,7 +62,7 @@ func TestManageInAFile(t *testing.T) {
 }
 
 func TestManageRefuses(t *testing.T) {
-	store := record.NewMemoryStore(&record.Record{Name: "a", URL: "https://good.example.com/", Headers: map[string]config.Secret{"Authorization": managedSecret}})
+	store := record.NewMemoryStore(&config.Server{Name: "a", URL: "https://good.example.com/", Headers: map[string]config.Secret{"Authorization": managedSecret}})
 	m := openStore(t, store, fakes())
 	was, _ := store.Records(t.Context())
 	for what, c := range map[string]struct {
@@ -70,11 +70,11 @@ func TestManageRefuses(t *testing.T) {
 		code record.Code
 	}{
 		"a name that is taken": {func() (host.Report, error) {
-			return m.Add(watchdog(t), &record.Record{Name: "a", Command: "x"})
+			return m.Add(watchdog(t), &config.Server{Name: "a", Command: "x"})
 		}, record.CodeNameTaken},
-		"no command": {func() (host.Report, error) { return m.Add(watchdog(t), &record.Record{Name: "b"}) }, "stdio_command_required"},
+		"no command": {func() (host.Report, error) { return m.Add(watchdog(t), &config.Server{Name: "b"}) }, "stdio_command_required"},
 		"a mask that is stored": {func() (host.Report, error) {
-			return m.Add(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "****"}})
+			return m.Add(watchdog(t), &config.Server{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "****"}})
 		}, "mask_unmatched"},
 		"a secret to another host": {func() (host.Report, error) {
 			return m.Update(watchdog(t), "a", patch(t, `{"url": "https://evil.example.com/", "headers": {"Authorization": "****abcd"}}`))
@@ -92,13 +92,13 @@ func TestManageRefuses(t *testing.T) {
 	assert.Equal(t, len(now), 1, "records")
 	assert.Equal(t, now[0].Revision, was[0].Revision, "revision")
 	assert.OK(t, m.Close())
-	assert.Is(t, hosttest.ErrorOf(m.Add(t.Context(), &record.Record{Name: "late", Command: "x"})), host.ErrClosed, "after Close")
+	assert.Is(t, hosttest.ErrorOf(m.Add(t.Context(), &config.Server{Name: "late", Command: "x"})), host.ErrClosed, "after Close")
 	now, _ = store.Records(t.Context())
 	assert.Equal(t, len(now), 1, "after Close the store has")
 }
 
 func TestManageKeepsTheOldServerOfABrokenChange(t *testing.T) {
-	m := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x"}), fakes())
+	m := openStore(t, record.NewMemoryStore(&config.Server{Name: "a", Command: "x"}), fakes())
 	expectReport(t, "update", "started [] stopped [] replaced [] kept [] failed 1")(m.Update(watchdog(t), "a", patch(t, `{"command": "broken"}`)))
 	assert.Value(call(t, m.Host(), "a__echo", `{"text": "hi"}`))(t)
 	all := assert.Value(m.Servers(t.Context()))(t)
@@ -117,7 +117,7 @@ func TestManageByMany(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			name := fmt.Sprint("own", i)
-			assert.Is(t, hosttest.ErrorOf(m.Add(ctx, &record.Record{Name: name, Command: "x"})), nil, "add")
+			assert.Is(t, hosttest.ErrorOf(m.Add(ctx, &config.Server{Name: name, Command: "x"})), nil, "add")
 			for j := range 3 {
 				assert.Is(t, hosttest.ErrorOf(m.Update(ctx, "shared", patch(t, fmt.Sprintf(`{"description": "%d %d"}`, i, j)))), nil, "update")
 			}
@@ -137,7 +137,7 @@ type slowStore struct {
 	saved func()
 }
 
-func (s *slowStore) Save(ctx context.Context, name string, r *record.Record, old record.Revision) (record.Revision, error) {
+func (s *slowStore) Save(ctx context.Context, name string, r *config.Server, old record.Revision) (record.Revision, error) {
 	rev, err := s.Store.Save(ctx, name, r, old)
 	s.saved()
 	return rev, err
@@ -146,7 +146,7 @@ func (s *slowStore) Save(ctx context.Context, name string, r *record.Record, old
 func TestManageIsCarriedOutWhenItsContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(watchdog(t))
 	m := openStore(t, &slowStore{record.NewMemoryStore(), cancel}, fakes())
-	_, err := m.Add(ctx, &record.Record{Name: "a", Command: "x"})
+	_, err := m.Add(ctx, &config.Server{Name: "a", Command: "x"})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -184,13 +184,13 @@ func TestManageWhileFollowing(t *testing.T) {
 	ctx := watchdog(t)
 	for range 5 {
 		for _, name := range []string{"a", "b"} {
-			assert.Value(m.Add(ctx, &record.Record{Name: name, Command: "x"}))(t)
+			assert.Value(m.Add(ctx, &config.Server{Name: name, Command: "x"}))(t)
 		}
 		assert.Value(m.Update(ctx, "b", patch(t, `{"description": "new"}`)))(t)
 		assert.Value(m.Remove(ctx, "a"))(t)
 		assert.Value(m.Remove(ctx, "b"))(t)
 	}
-	assert.Value(m.Add(ctx, &record.Record{Name: "c", Command: "x"}))(t)
+	assert.Value(m.Add(ctx, &config.Server{Name: "c", Command: "x"}))(t)
 	for range m.Host().Watch(ctx) {
 		if names(m.Host()) == "c__echo" {
 			break
@@ -206,12 +206,12 @@ func TestProposedIsNotStarted(t *testing.T) {
 	ran, path := filepath.Join(dir, "ran"), hosttest.Write(t)
 	opts := &manage.Options{Host: *hosttest.Patient(&host.Options{StateDir: filepath.Join(dir, "state")})}
 	m := open(t, path, opts)
-	proposed := record.Record{Name: "canary", Command: "/bin/sh", Args: []string{"-c", "echo x >> " + ran}, Proposed: true}
+	proposed := config.Server{Name: "canary", Command: "/bin/sh", Args: []string{"-c", "echo x >> " + ran}, Proposed: true}
 	assert.Value(m.Add(watchdog(t), &proposed))(t)
 	for _, change := range []string{`{"enabled": false}`, `{"enabled": true}`, `{"description": "x"}`, `{"env": {"A": "1"}}`} {
 		assert.Value(m.Update(watchdog(t), "canary", patch(t, change)))(t)
 	}
-	assert.Value(m.Add(watchdog(t), &record.Record{Name: "own", Command: "none"}))(t)
+	assert.Value(m.Add(watchdog(t), &config.Server{Name: "own", Command: "none"}))(t)
 	assert.Equal(t, len(m.Host().PendingLaunches()), 1, "launches that wait")
 	assert.OK(t, m.Close())
 	m = open(t, path, opts)
@@ -229,7 +229,7 @@ func TestManageByID(t *testing.T) {
 	opts := fakes()
 	opts.Host.StateDir = filepath.Join(t.TempDir(), "state")
 	m := open(t, path, opts)
-	assert.Value(m.Add(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"KEY": managedSecret}}))(t)
+	assert.Value(m.Add(watchdog(t), &config.Server{Name: "b", Command: "x", Env: map[string]config.Secret{"KEY": managedSecret}}))(t)
 	get := func(name string) manage.Server {
 		t.Helper()
 		return assert.Value(m.Server(t.Context(), name))(t)
@@ -269,10 +269,10 @@ func TestManageByID(t *testing.T) {
 func TestManagedHasTheSeedsFields(t *testing.T) {
 	now := time.Now()
 	data := assert.Value(json.Marshal([]manage.Server{
-		{Stored: record.Stored{ID: "~1", Record: &record.Record{Name: "a", Description: "d", Command: "x", Args: []string{"y"}, Env: map[string]config.Secret{"K": "v"},
+		{Stored: record.Stored{ID: "~1", Record: &config.Server{Name: "a", Description: "d", Command: "x", Args: []string{"y"}, Env: map[string]config.Secret{"K": "v"},
 			Cwd: "/", Builtin: true, ConnectTimeout: time.Second, ReadTimeout: time.Second, Transport: config.TransportStdio},
 			Created: now, Updated: now, Deleted: now}, Last: record.LastStatus{Status: record.StatusError, Error: "e", Connected: now, Tools: 1}},
-		{Stored: record.Stored{Record: &record.Record{Name: "b", URL: "https://h/", Headers: map[string]config.Secret{"K": "v"}}}},
+		{Stored: record.Stored{Record: &config.Server{Name: "b", URL: "https://h/", Headers: map[string]config.Secret{"K": "v"}}}},
 	}))(t)
 	var all []map[string]any
 	assert.OK(t, json.Unmarshal(data, &all))
@@ -301,7 +301,7 @@ func TestRenameLeavesNoGap(t *testing.T) {
 				return newServer(e.Name).Run(ctx, tr)
 			}}, nil
 		}
-		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "old", Command: "x"}), opts))(t)
+		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&config.Server{Name: "old", Command: "x"}), opts))(t)
 		defer func() { _ = m.Close() }()
 		hosttest.Sleep(time.Second)
 		renamed := make(chan error)
@@ -322,7 +322,7 @@ func TestRenameLeavesNoGap(t *testing.T) {
 func TestRenameEndsNoQuarantine(t *testing.T) {
 	opts := fakes()
 	opts.Host.Registry = registry.New(&registry.Options{Ledger: ledger.New(nil)})
-	m := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x", Quarantined: true}), opts)
+	m := openStore(t, record.NewMemoryStore(&config.Server{Name: "a", Command: "x", Quarantined: true}), opts)
 	for _, change := range []string{`{"quarantined": false}`, `{"name": "b"}`} {
 		assert.Value(m.Update(watchdog(t), "a", patch(t, change)))(t)
 		assert.Equal(t, names(m.Host()), "", "after %s: the tools", change)

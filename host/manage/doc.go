@@ -12,7 +12,7 @@
 //		return err
 //	}
 //	defer m.Close()
-//	report, err := m.Add(ctx, &record.Record{Name: "files", Command: "files-server"})
+//	report, err := m.Add(ctx, &config.Server{Name: "files", Command: "files-server"})
 //	tools := m.Host().Registry()
 //
 // [Manager.Update] applies a patch, and [Manager.Remove] takes a server out. The

@@ -17,7 +17,7 @@ import (
 
 // managed is a host over a store in memory whose servers are in this process.
 func managed(ctx context.Context) *manage.Manager {
-	store := record.NewMemoryStore(&record.Record{Name: "notes", Command: "notes", Env: map[string]config.Secret{"KEY": "sk-0123456789abcd"}})
+	store := record.NewMemoryStore(&config.Server{Name: "notes", Command: "notes", Env: map[string]config.Secret{"KEY": "sk-0123456789abcd"}})
 	m, err := manage.OpenStore(ctx, store, fakes())
 	if err != nil {
 		panic(err)
@@ -44,7 +44,7 @@ func ExampleOpen() {
 		return
 	}
 	defer m.Close()
-	if _, err := m.Add(ctx, &record.Record{Name: "notes", Command: "notes"}); err != nil {
+	if _, err := m.Add(ctx, &config.Server{Name: "notes", Command: "notes"}); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -62,7 +62,7 @@ func ExampleNew() {
 	h := host.New(hosttest.Fakes(&host.Options{}))
 	m := manage.New(h, record.NewMemoryStore(), nil)
 	defer m.Close()
-	report, err := m.Add(ctx, &record.Record{Name: "notes", Command: "notes"})
+	report, err := m.Add(ctx, &config.Server{Name: "notes", Command: "notes"})
 	fmt.Println(report.Started, err)
 	// Output: [notes] <nil>
 }
@@ -79,7 +79,7 @@ func ExampleManager_Add() {
 	ctx := context.Background()
 	m := managed(ctx)
 	defer m.Close()
-	report, err := m.Add(ctx, &record.Record{Name: "files", Command: "files"})
+	report, err := m.Add(ctx, &config.Server{Name: "files", Command: "files"})
 	fmt.Println(report.Started, err)
 	fmt.Println(names(m.Host()))
 	// Output:
@@ -112,8 +112,8 @@ func ExampleManager_Servers() {
 	m := managed(ctx)
 	defer m.Close()
 	servers, err := m.Servers(ctx)
-	fmt.Println(servers[0].Record, servers[0].Status.Stage, err)
-	// Output: {"name":"notes","command":"notes","env":{"KEY":"****abcd"},"enabled":true} ready <nil>
+	fmt.Println(servers[0].Record.Env["KEY"].Reveal(), servers[0].Status.Stage, err)
+	// Output: ****abcd ready <nil>
 }
 
 // A page that shows servers by their IDs takes back that one was removed.
@@ -166,7 +166,7 @@ func ExampleManager_Preview() {
 	ctx := context.Background()
 	m := managed(ctx)
 	defer m.Close()
-	entry, err := m.Preview(ctx, "notes", &record.Patch{Keys: []string{"args"}, Values: record.Record{Args: []string{"--all"}}})
+	entry, err := m.Preview(ctx, "notes", &record.Patch{Keys: []string{"args"}, Values: config.Server{Args: []string{"--all"}}})
 	if err != nil {
 		fmt.Println(err)
 		return

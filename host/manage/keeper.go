@@ -155,7 +155,7 @@ func (k *keeper) load() bool {
 		k.seen[name] = true
 	}
 	for _, r := range records {
-		delete(k.seen, r.Record.ServerName())
+		delete(k.seen, r.Record.Name)
 	}
 	return true
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
 
-func records(n int) []*record.Record {
-	var all []*record.Record
+func records(n int) []*config.Server {
+	var all []*config.Server
 	for i := range n {
-		all = append(all, &record.Record{Name: fmt.Sprint("s", i), Command: "x"})
+		all = append(all, &config.Server{Name: fmt.Sprint("s", i), Command: "x"})
 	}
 	return all
 }
@@ -29,8 +29,8 @@ func records(n int) []*record.Record {
 func TestStatusIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := hosttest.NewStatuses(map[string]record.LastStatus{"gone": {Status: record.StatusConnected}, "s1": {Status: record.StatusError, Error: "old", Tools: 9}})
-		store := record.NewMemoryStore(append(records(20), &record.Record{Name: "bad", Command: "broken", Env: map[string]config.Secret{"KEY": managedSecret}},
-			&record.Record{Name: "off", Command: "x", Disabled: true})...)
+		store := record.NewMemoryStore(append(records(20), &config.Server{Name: "bad", Command: "broken", Env: map[string]config.Secret{"KEY": managedSecret}},
+			&config.Server{Name: "off", Command: "x", Disabled: true})...)
 		m := assert.Value(manage.OpenStore(t.Context(), store, withStatuses(kept)))(t)
 		opened := time.Now()
 		hosttest.Sleep(time.Second)
@@ -119,7 +119,7 @@ func TestStatusesOfOtherStores(t *testing.T) {
 	}
 	open := func(name string) {
 		t.Helper()
-		store := record.NewMemoryStore(&record.Record{Name: name, Command: "x"})
+		store := record.NewMemoryStore(&config.Server{Name: name, Command: "x"})
 		assert.Is(t, assert.Value(manage.OpenStore(t.Context(), store, inFolder()))(t).Close(), nil)
 	}
 	open("a")

@@ -64,7 +64,7 @@ func (m *Manager) servers(ctx context.Context, all []record.Stored) []Server {
 	}
 	servers := masked(all)
 	for i, s := range all {
-		name := s.Record.ServerName()
+		name := s.Record.Name
 		servers[i].Last, servers[i].Status = last[name], byName[name]
 	}
 	return servers

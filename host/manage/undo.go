@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
@@ -17,8 +19,8 @@ const maxChanges = 50
 // A Change is one that a [Manager] made of its store. [Manager.Undo] takes it back.
 type Change struct {
 	At     time.Time      // when it was made
-	Before *record.Record // with secrets masked; nil if the record was added or restored
-	After  *record.Record // with secrets masked; nil if the record was removed
+	Before *config.Server // with secrets masked; nil if the record was added or restored
+	After  *config.Server // with secrets masked; nil if the record was removed
 
 	number uint64
 }
@@ -100,12 +102,12 @@ func (m *Manager) Undo(ctx context.Context, c Change) (host.Report, error) {
 	if err := m.open(); err != nil {
 		return host.Report{}, err
 	}
-	conflict := &record.Error{Code: record.CodeConflict, Name: c.name()}
+	conflict := &record.Error{Code: record.CodeConflict, Name: c.record().Title}
 	last, ok := m.history.last()
 	if !ok || last.number != c.number {
 		return host.Report{}, conflict
 	}
-	return m.apply(ctx, "undo", (&record.Record{Name: c.name()}).ServerName(), func(ctx context.Context) (before, after record.Stored, err error) {
+	return m.apply(ctx, "undo", c.record().Name, func(ctx context.Context) (before, after record.Stored, err error) {
 		after, err = m.revert(ctx, &last)
 		if errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
 			err = conflict
@@ -117,16 +119,8 @@ func (m *Manager) Undo(ctx context.Context, c Change) (host.Report, error) {
 	})
 }
 
-// name returns the name of the record that was changed.
-func (c *Change) name() string {
-	switch {
-	case c.After != nil:
-		return c.After.Name
-	case c.Before != nil:
-		return c.Before.Name
-	}
-	return ""
-}
+// record returns the record that was changed, as it is or was.
+func (c *Change) record() *config.Server { return cmp.Or(c.After, c.Before, new(config.Server)) }
 
 // revert puts into the store what was there before a change, and returns it.
 func (m *Manager) revert(ctx context.Context, c *madeChange) (record.Stored, error) {
@@ -134,17 +128,17 @@ func (m *Manager) revert(ctx context.Context, c *madeChange) (record.Stored, err
 	case c.after.Record == nil:
 		return record.Restore(ctx, m.store, c.before.ID)
 	case c.before.Record == nil && c.after.Record.Builtin:
-		return record.Stored{}, &record.Error{Code: record.CodeBuiltinReadOnly, Name: c.after.Record.Name}
+		return record.Stored{}, &record.Error{Code: record.CodeBuiltinReadOnly, Name: c.after.Record.Title}
 	case c.before.Record == nil:
-		return record.Stored{}, m.store.Delete(ctx, c.after.Record.Name, c.after.Revision)
+		return record.Stored{}, m.store.Delete(ctx, c.after.Record.Title, c.after.Revision)
 	}
 	was, is := c.before.Record, c.after.Record
-	if was.ServerName() != is.ServerName() {
-		if _, err := record.Find(ctx, m.store, was.ServerName()); err == nil {
-			return record.Stored{}, &record.Error{Code: record.CodeNameTaken, Name: was.Name, Field: "name"}
+	if was.Name != is.Name {
+		if _, err := record.Find(ctx, m.store, was.Name); err == nil {
+			return record.Stored{}, &record.Error{Code: record.CodeNameTaken, Name: was.Title, Field: "name"}
 		}
 	}
-	revision, err := m.store.Save(ctx, is.Name, was, c.after.Revision)
+	revision, err := m.store.Save(ctx, is.Title, was, c.after.Revision)
 	if err != nil {
 		return record.Stored{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -44,7 +45,7 @@ func TestUndo(t *testing.T) {
 	}
 	assert.Value(m.Update(watchdog(t), "a", patch(t, `{"name": "b", "env": {}}`)))(t)
 	assert.Value(m.Remove(watchdog(t), "b"))(t)
-	assert.Value(m.Add(watchdog(t), &record.Record{Name: "new", Command: "x"}))(t)
+	assert.Value(m.Add(watchdog(t), &config.Server{Name: "new", Command: "x"}))(t)
 	for _, want := range []string{"", `b "one" false; `, `a "one" false; `, before} {
 		undo(t, m, "")
 		assert.Equal(t, shown(t, m), want, "undone")
@@ -57,7 +58,7 @@ func TestUndo(t *testing.T) {
 
 // What another process has changed is not undone, and the change before it can be.
 func TestUndoOfWhatIsNot(t *testing.T) {
-	store := record.NewMemoryStore(&record.Record{Name: "a", Command: "x"}, &record.Record{Name: "b", Command: "x"})
+	store := record.NewMemoryStore(&config.Server{Name: "a", Command: "x"}, &config.Server{Name: "b", Command: "x"})
 	m := openStore(t, store, fakes())
 	for _, name := range []string{"b", "a"} {
 		assert.Value(m.Update(watchdog(t), name, patch(t, `{"description": "here"}`)))(t)
@@ -72,16 +73,16 @@ func TestUndoOfWhatIsNot(t *testing.T) {
 	undo(t, m, "")
 	assert.Equal(t, shown(t, m), `a "elsewhere" false; b "" false; `)
 
-	assert.Value(m.Add(watchdog(t), &record.Record{Name: "own", Command: "x", Builtin: true}))(t)
+	assert.Value(m.Add(watchdog(t), &config.Server{Name: "own", Command: "x", Builtin: true}))(t)
 	undo(t, m, record.CodeBuiltinReadOnly)
 	assert.Value(m.Update(watchdog(t), "b", patch(t, `{"name": "c"}`)))(t)
-	assert.Value(record.Add(watchdog(t), store, &record.Record{Name: "b", Command: "x"}))(t)
+	assert.Value(record.Add(watchdog(t), store, &config.Server{Name: "b", Command: "x"}))(t)
 	undo(t, m, record.CodeNameTaken)
 }
 
 // The newest 50 changes can be undone.
 func TestHistoryIsBounded(t *testing.T) {
-	m := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x", Disabled: true}), fakes())
+	m := openStore(t, record.NewMemoryStore(&config.Server{Name: "a", Command: "x", Disabled: true}), fakes())
 	for i := range 52 {
 		assert.Value(m.Update(watchdog(t), "a", patch(t, fmt.Sprintf(`{"description": "%d"}`, i))))(t)
 	}
@@ -95,7 +96,7 @@ func TestHistoryIsBounded(t *testing.T) {
 
 // Of two who undo a change at the same time one does it.
 func TestUndoAtOnce(t *testing.T) {
-	m := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x", Disabled: true}), fakes())
+	m := openStore(t, record.NewMemoryStore(&config.Server{Name: "a", Command: "x", Disabled: true}), fakes())
 	for _, text := range []string{"one", "two"} {
 		assert.Value(m.Update(watchdog(t), "a", patch(t, `{"description": "`+text+`"}`)))(t)
 	}

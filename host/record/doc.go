@@ -3,9 +3,12 @@
 //
 // # Records and patches
 //
-// A [Record] is the entry of one server as written. It is shown with its secrets masked,
-// and what was shown comes back as a [Patch]: [Record.Apply] keeps the secrets that are
-// still masked, and refuses to send them elsewhere.
+// A record is a [config.Server] as written: references are not replaced, and [Of] makes one of a
+// server that was read. Its name is the Title: 1-128 of letters, digits, '_', '-', '.' and blanks
+// inside, at least one of them a letter or digit. In a record that a program makes the Name will
+// do. It is shown with its secrets masked, and what was shown comes back as a [Patch]:
+// [Patch.Apply] keeps the secrets that are still masked, and refuses to send them elsewhere.
+// [Encode] is the one way to have them in clear.
 //
 // # Stores
 //

@@ -15,12 +15,12 @@ import (
 
 // An echo puts the secrets of a stored record in the place of their masks.
 type echo struct {
-	old, next *Record
+	old, next *config.Server
 	errs      []error
 }
 
 func (e *echo) fail(code Code, field string) {
-	e.errs = append(e.errs, &Error{Code: code, Name: e.old.Name, Field: field})
+	e.errs = append(e.errs, &Error{Code: code, Name: e.old.Title, Field: field})
 }
 
 // restore goes through all that may be a secret. Fields of which nothing is said are in next
@@ -94,7 +94,7 @@ func (e *echo) clientSecret(said, sameHost bool) {
 
 // sameProgram reports whether the same program is run, in the same image.
 func (e *echo) sameProgram() bool {
-	image := func(r *Record) string {
+	image := func(r *config.Server) string {
 		if r.Isolation == nil || r.Isolation.Kind != config.IsolationDocker {
 			return ""
 		}

@@ -13,36 +13,34 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-func ExampleRecord() {
-	r := record.Record{Name: "GitHub", URL: "https://api.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer sk-0123456789abcd"}}
-	fmt.Println(r)
-	shown, _ := json.Marshal(r)
+func ExampleOf() {
+	s := &config.Server{Name: "GitHub", URL: "https://api.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer sk-0123456789abcd"}}
+	shown, _ := json.Marshal(record.Of(s))
 	fmt.Println(string(shown))
 	// Output:
 	// {"name":"GitHub","url":"https://api.example.com/mcp","headers":{"Authorization":"Bearer ****abcd"},"enabled":true}
-	// {"name":"GitHub","url":"https://api.example.com/mcp","headers":{"Authorization":"Bearer ****abcd"},"enabled":true}
 }
 
-func ExampleRecord_Apply() {
-	r := &record.Record{Name: "GitHub", URL: "https://api.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer sk-0123456789abcd"}}
+func ExamplePatch_Apply() {
+	r := &config.Server{Name: "GitHub", URL: "https://api.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer sk-0123456789abcd"}}
 
 	// What was shown masked comes back with a change: the secret stays.
 	var p record.Patch
 	_ = json.Unmarshal([]byte(`{"readTimeoutSeconds": 60, "headers": {"Authorization": "Bearer ****abcd"}}`), &p)
-	next, err := r.Apply(&p)
+	next, err := p.Apply(r)
 	fmt.Println(next.ReadTimeout, next.Headers["Authorization"] == r.Headers["Authorization"], err)
 
 	// To another host it does not go along.
 	_ = json.Unmarshal([]byte(`{"url": "https://evil.example.com/", "headers": {"Authorization": "Bearer ****abcd"}}`), &p)
-	_, err = r.Apply(&p)
+	_, err = p.Apply(r)
 	fmt.Println(err)
 	// Output:
 	// 1m0s true <nil>
 	// server GitHub: headers.Authorization: what is stored was entered for another address or program: enter it anew, or remove it
 }
 
-func ExampleRecord_Validate() {
-	err := (&record.Record{Name: "files", Transport: config.TransportStdio}).Validate()
+func ExampleValidate() {
+	err := record.Validate(&config.Server{Name: "files", Transport: config.TransportStdio})
 	var wrong *record.Error
 	fmt.Println(errors.As(err, &wrong), wrong.Code)
 	fmt.Println(err)
@@ -51,9 +49,9 @@ func ExampleRecord_Validate() {
 	// server files: command: a stdio server needs a command: write the program to run
 }
 
-func ExampleRecord_Encode() {
-	r := &record.Record{Name: "files", Command: "npx", Args: []string{"-y", "server"}, Disabled: true}
-	data, err := r.Encode()
+func ExampleEncode() {
+	r := &config.Server{Name: "files", Command: "npx", Args: []string{"-y", "server"}, Disabled: true}
+	data, err := record.Encode(r)
 	fmt.Println(string(data), err)
 	again, err := record.Decode(data)
 	fmt.Println(again.Disabled, err)
@@ -65,9 +63,9 @@ func ExampleRecord_Encode() {
 func ExampleAdd() {
 	ctx := context.Background()
 	store := record.NewMemoryStore()
-	_, err := record.Add(ctx, store, &record.Record{Name: "My server", Command: "npx"})
+	_, err := record.Add(ctx, store, &config.Server{Name: "My server", Command: "npx"})
 	fmt.Println(err)
-	_, err = record.Add(ctx, store, &record.Record{Name: "My.server", Command: "npx"})
+	_, err = record.Add(ctx, store, &config.Server{Name: "My.server", Command: "npx"})
 	fmt.Println(err)
 	c, err := record.Read(ctx, store, nil)
 	fmt.Println(c.Servers[0].Name, err)
@@ -102,7 +100,7 @@ func ExampleNewStore() {
 	ctx := context.Background()
 	kept := storage.NewMemory() // or that of a database, see package sqlstore
 	servers, statuses := record.NewStore(kept, "servers"), record.NewStatuses(kept, "statuses")
-	if _, err := record.Add(ctx, servers, &record.Record{Name: "files", Command: "npx"}); err != nil {
+	if _, err := record.Add(ctx, servers, &config.Server{Name: "files", Command: "npx"}); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -111,8 +109,8 @@ func ExampleNewStore() {
 		return
 	}
 	all, err := record.NewStore(kept, "servers").Records(ctx) // after a restart
-	fmt.Println(len(all), all[0].Record, err)
-	// Output: 1 {"name":"files","command":"npx","enabled":true} <nil>
+	fmt.Println(len(all), all[0].Record.Title, err)
+	// Output: 1 files <nil>
 }
 
 // What one replica adds, another learns.
@@ -128,7 +126,7 @@ func ExampleChanges() {
 			break
 		}
 		first = false
-		if _, err := record.Add(ctx, there, &record.Record{Name: "notes", Command: "notes-server"}); err != nil {
+		if _, err := record.Add(ctx, there, &config.Server{Name: "notes", Command: "notes-server"}); err != nil {
 			fmt.Println(err)
 		}
 	}

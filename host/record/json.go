@@ -2,15 +2,16 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -18,26 +19,18 @@ import (
 // maxRecord bounds a record as JSON, in bytes.
 const maxRecord = 1 << 20
 
-// MarshalJSON returns r as it may be shown: as [Record.Encode] does, with secrets
-// masked. It always says whether the server is enabled. [Record.Apply] takes it back,
-// as a [Patch].
-func (r Record) MarshalJSON() ([]byte, error) {
-	c := r
-	c.Extra = maps.Clone(r.Extra)
-	for _, key := range shownKeys() {
-		delete(c.Extra, key)
-	}
-	return c.server().MarshalJSON()
-}
-
 // Encode returns r as JSON with its secrets in clear, for storage that protects it.
 // The keys are those of an entry in a file, and "name". [Decode] reads it back.
-func (r *Record) Encode() ([]byte, error) {
+func Encode(r *config.Server) ([]byte, error) {
 	entry, err := r.Entry()
-	if err != nil || r.Name == "" {
-		return entry, err
+	if err != nil {
+		return nil, err
 	}
-	name, err := json.Marshal(r.Name)
+	title := cmp.Or(r.Title, r.Name)
+	if title == "" {
+		return entry, nil
+	}
+	name, err := json.Marshal(title)
 	if err != nil {
 		return nil, err
 	}
@@ -48,39 +41,20 @@ func (r *Record) Encode() ([]byte, error) {
 	return append(named, entry[1:]...), nil
 }
 
-// Entry returns what stands behind the name in a file, with secrets in clear.
-func (r *Record) Entry() (json.RawMessage, error) {
-	if r == nil {
-		return nil, errNoRecord
-	}
-	return r.server().Entry()
-}
-
-// Decode reads what [Record.Encode] returned. Keys that it does not know become
-// Extra. It checks the form of data and not what [Record.Validate] does. The error, if
+// Decode reads what [Encode] returned. Keys that it does not know become
+// Extra. It checks the form of data and not what [Validate] does. The error, if
 // any, is of [*Error] values, and holds no value from data.
-func Decode(data []byte) (*Record, error) {
+func Decode(data []byte) (*config.Server, error) {
 	var p Patch
 	extra := map[string]json.RawMessage{}
 	if err := p.decode(data, func(key string, raw []byte) { extra[key] = bytes.Clone(raw) }); err != nil {
 		return nil, err
 	}
-	r := p.onto(&Record{})
+	r := p.onto(&config.Server{})
 	if len(extra) > 0 {
 		r.Extra = extra
 	}
 	return r, nil
-}
-
-// UnmarshalJSON reads what a user wrote to make a new server: a key that is unknown
-// is an error, and so are secrets that are masked, see [Record.Validate].
-func (r *Record) UnmarshalJSON(data []byte) error {
-	var p Patch
-	if err := p.decode(data, nil); err != nil {
-		return err
-	}
-	*r = *p.onto(&Record{})
-	return nil
 }
 
 // UnmarshalJSON reads a patch. Its errors are [*Error] values, joined, and hold no value.
@@ -114,7 +88,7 @@ func (p *Patch) decode(data []byte, other func(key string, raw []byte)) error {
 			err = readField(reflect.ValueOf(&p.Revision).Elem(), raw)
 		case other != nil:
 			other(key, raw)
-		case !slices.Contains(shownKeys(), key): // else it is the server's status, which only the host knows
+		case !slices.Contains(dialect.StatusKeys(), key): // else it is the server's status, which only the host knows
 			errs = append(errs, &Error{Code: codeFieldUnknown, Field: key})
 		}
 		if err != nil {
@@ -127,13 +101,7 @@ func (p *Patch) decode(data []byte, other func(key string, raw []byte)) error {
 	return errors.Join(errs...)
 }
 
-// shownKeys are the keys under which a host shows what became of a record. A [Patch]
-// leaves them alone. Those that another program has in its entry are kept, and not shown.
-func shownKeys() []string {
-	return []string{"id", "createTime", "updateTime", "deleteTime", "lastStatus", "lastError", "lastConnected", "toolCount"}
-}
-
-// fieldOf returns the field of a [Record] that a key of JSON names.
+// fieldOf returns the field of a record that a key of JSON names.
 func fieldOf(record reflect.Value, key string) (field reflect.Value, known bool) {
 	for i := range record.NumField() {
 		if key != "" && record.Type().Field(i).Tag.Get("key") == key {

@@ -10,23 +10,23 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
-// A Patch says what to change of a [Record]: the fields that Keys names become what they are
+// A Patch says what to change of a record: the fields that Keys names become what they are
 // in Values, where the zero value clears; the others stay. Maps and lists are replaced as a whole.
 //
-// In JSON a patch is an object of the keys of [Record.Encode]: an absent key stays and null
+// In JSON a patch is an object of the keys of [Encode]: an absent key stays and null
 // clears. The keys under which a host shows what became of a server are left alone.
 type Patch struct {
-	Values Record   // of the fields that Keys names; no other field of it counts
-	Keys   []string // in JSON, such as "enabled" for Disabled; see the fields of [Record]
+	Values config.Server // of the fields that Keys names; no other field of it counts
+	Keys   []string      // in JSON, such as "enabled" for Disabled; see the tags of [config.Server]
 
 	// Revision, if not empty, is the one that the record must have, for functions that
-	// apply the patch to a store. [Record.Apply] does not look at it.
+	// apply the patch to a store. [Patch.Apply] does not look at it.
 	Revision Revision
 }
 
 // Switch returns the patch that switches a server on or off.
 func Switch(on bool) *Patch {
-	return &Patch{Keys: []string{"enabled"}, Values: Record{Disabled: !on}}
+	return &Patch{Keys: []string{"enabled"}, Values: config.Server{Disabled: !on}}
 }
 
 // Says reports whether p changes the field of a key. A nil Patch changes none.
@@ -46,8 +46,10 @@ func (p *Patch) Says(key string) bool { return p != nil && slices.Contains(p.Key
 //
 // The result is validated, but for a name that stays: files have names that no new
 // record may have. The error is of [*Error] values, joined.
-func (r *Record) Apply(p *Patch) (*Record, error) {
-	p = cmp.Or(p, new(Patch))
+//
+// A nil Patch changes nothing, and a nil record is an empty one.
+func (p *Patch) Apply(r *config.Server) (*config.Server, error) {
+	p, r = cmp.Or(p, new(Patch)), Of(cmp.Or(r, new(config.Server)))
 	next := p.onto(r)
 	e := &echo{old: r, next: next}
 	e.restore(p.Says)
@@ -59,7 +61,7 @@ func (r *Record) Apply(p *Patch) (*Record, error) {
 			e.fail(codeFieldUnknown, key)
 		}
 	}
-	errs := append(e.errs, next.faults(next.Name != r.Name)...)
+	errs := append(e.errs, faults(next, next.Title != r.Title)...)
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -67,8 +69,8 @@ func (r *Record) Apply(p *Patch) (*Record, error) {
 }
 
 // onto returns r with what p says, masks as they are.
-func (p *Patch) onto(r *Record) *Record {
-	said, c := &Record{}, r.clone()
+func (p *Patch) onto(r *config.Server) *config.Server {
+	said, c := &config.Server{}, Of(r)
 	p.copyTo(said)
 	kind := dialect.Transport(said.Transport)
 	remote := said.URL != "" || kind != "" && kind != config.TransportStdio
@@ -88,12 +90,12 @@ func (p *Patch) onto(r *Record) *Record {
 	if p.Says("transport") {
 		c.Transport = kind
 	}
-	return c.clone() // shares nothing with p
+	return called(c, c.Title)
 }
 
-// copyTo makes the fields of r that p names what they are in p.
-func (p *Patch) copyTo(r *Record) {
-	from, to := reflect.ValueOf(p.Values), reflect.ValueOf(r).Elem()
+// copyTo makes the fields of r that p names what they are in p, with which they share nothing.
+func (p *Patch) copyTo(r *config.Server) {
+	from, to := reflect.ValueOf(Of(&p.Values)).Elem(), reflect.ValueOf(r).Elem()
 	for _, key := range p.Keys {
 		if field, known := fieldOf(to, key); known {
 			value, _ := fieldOf(from, key)

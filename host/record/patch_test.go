@@ -15,13 +15,13 @@ import (
 )
 
 // apply applies a patch in JSON and returns what became of the record, and the codes.
-func apply(t *testing.T, r *record.Record, patch string) (*record.Record, string) {
+func apply(t *testing.T, r *config.Server, patch string) (*config.Server, string) {
 	t.Helper()
 	var p record.Patch
 	assert.OK(t, json.Unmarshal([]byte(patch), &p), "%s", patch)
-	before, _ := r.Encode()
-	next, err := r.Apply(&p)
-	after, _ := r.Encode()
+	before, _ := record.Encode(r)
+	next, err := p.Apply(r)
+	after, _ := record.Encode(r)
 	assert.Equal(t, string(after), string(before), "%s: the record itself was changed", patch)
 	assert.Lacks(t, fmt.Sprint(err), longSecret, "%s: the error", patch)
 	assert.False(t, (err == nil) == (next == nil), "%s", patch)
@@ -51,14 +51,14 @@ func TestPatchKeepsAndClears(t *testing.T) {
 	assert.Equal(t, len(next.Headers), 0)
 }
 
-func encoded(t *testing.T, r *record.Record) []byte {
+func encoded(t *testing.T, r *config.Server) []byte {
 	t.Helper()
-	return assert.Value(r.Encode())(t)
+	return assert.Value(record.Encode(r))(t)
 }
 
 // Who gets a record as it is shown and sends it back changes nothing.
 func TestEchoOfAll(t *testing.T) {
-	for _, r := range []*record.Record{fullRecord(), localRecord()} {
+	for _, r := range []*config.Server{fullRecord(), localRecord()} {
 		next, code := apply(t, r, strings.Replace(string(assert.Value(json.Marshal(r))(t)), `,"icon":{"u":"****abcd"}`, "", 1))
 		assert.Equal(t, code, "")
 		assert.Equal(t, string(encoded(t, next)), string(encoded(t, r)))
@@ -72,14 +72,14 @@ func TestEcho(t *testing.T) {
 		local bool
 		patch string
 		want  string                        // codes
-		check func(r *record.Record) string // what must be longSecret
+		check func(r *config.Server) string // what must be longSecret
 	}{
 		{name: "a header beside a new one", patch: `{"headers": {"Authorization": "Bearer ****abcd", "New": "v"}}`,
-			check: func(r *record.Record) string {
+			check: func(r *config.Server) string {
 				return strings.TrimPrefix(r.Headers["Authorization"].Reveal(), "Bearer ")
 			}},
 		{name: "a header in another spelling", patch: `{"headers": {"authorization": "Bearer ****abcd"}}`,
-			check: func(r *record.Record) string {
+			check: func(r *config.Server) string {
 				return strings.TrimPrefix(r.Headers["authorization"].Reveal(), "Bearer ")
 			}},
 		{name: "under another name", patch: `{"headers": {"Other": "Bearer ****abcd"}}`, want: "mask_unmatched headers.Other"},
@@ -90,7 +90,7 @@ func TestEcho(t *testing.T) {
 
 		{name: "another path", patch: `{"url": "https://api.example.com/v2?key=****abcd&n=2"}`, want: "mask_unmatched url"},
 		{name: "the host in other letters, with its port", patch: `{"url": "HTTPS://API.example.com:443/", "headers": {"Authorization": "Bearer ****abcd"}}`,
-			check: func(r *record.Record) string {
+			check: func(r *config.Server) string {
 				return strings.TrimPrefix(r.Headers["Authorization"].Reveal(), "Bearer ")
 			}},
 		{name: "in the path", patch: `{"url": "https://api.example.com/****abcd"}`, want: "mask_unmatched url"},
@@ -108,23 +108,23 @@ func TestEcho(t *testing.T) {
 		{name: "another host and nothing secret", patch: `{"url": "https://other.example.com/", "headers": {"X-Ref": "${TOKEN}"}, "auth": {"clientId": "x"}}`},
 
 		{name: "the client's secret", patch: `{"auth": {"clientId": "other", "clientSecret": "****abcd", "issuer": "https://login.example.com"}}`,
-			check: func(r *record.Record) string { return r.Auth.ClientSecret.Reveal() }},
+			check: func(r *config.Server) string { return r.Auth.ClientSecret.Reveal() }},
 		{name: "the client's secret to another issuer", patch: `{"auth": {"clientSecret": "****abcd", "issuer": "https://evil.example.com"}}`, want: "secret_moved auth.clientSecret"},
 		{name: "the client's secret to whom the server names", patch: `{"auth": {"clientSecret": "****abcd"}}`, want: "secret_moved auth.clientSecret"},
 
 		{name: "the client's secret to another token endpoint", patch: `{"auth": {"clientSecret": "****abcd", "authorizationUrl": "https://login.example.com/a", "tokenUrl": "https://evil.example/t"}}`, want: "secret_moved auth.clientSecret"},
-		{name: "a variable", local: true, patch: `{"env": {"KEY": "****abcd"}}`, check: func(r *record.Record) string { return r.Env["KEY"].Reveal() }},
+		{name: "a variable", local: true, patch: `{"env": {"KEY": "****abcd"}}`, check: func(r *config.Server) string { return r.Env["KEY"].Reveal() }},
 		{name: "a variable in another spelling", local: true, patch: `{"env": {"key": "****abcd"}}`, want: "mask_unmatched env.key"},
 		{name: "a short variable", local: true, patch: `{"env": {"SHORT_PASS": "****", "KEY": "x"}}`},
 		{name: "another command", local: true, patch: `{"command": "evil", "env": {"KEY": "****abcd"}, "args": []}`, want: "secret_moved env.KEY, secret_moved isolation.args[1]"},
 		{name: "another command, nothing said", local: true, patch: `{"command": "evil", "isolation": null}`,
 			want: "secret_moved env.KEY, secret_moved env.MODE, secret_moved env.SHORT_PASS, secret_moved args[3], secret_moved args[5], secret_moved args[7]"},
 		{name: "another image", local: true, patch: `{"isolation": {"kind": "docker", "image": "evil"}, "env": {"KEY": "****abcd"}, "args": null}`, want: "secret_moved env.KEY"},
-		{name: "an argument in another place", local: true, patch: `{"args": ["--token", "****abcd"]}`, check: func(r *record.Record) string { return r.Args[1] }},
+		{name: "an argument in another place", local: true, patch: `{"args": ["--token", "****abcd"]}`, check: func(r *config.Server) string { return r.Args[1] }},
 		{name: "an argument behind another flag", local: true, patch: `{"args": ["--api-key", "****abcd"]}`, want: "mask_unmatched args[1]"},
 		{name: "an argument behind no flag", local: true, patch: `{"args": ["****abcd"]}`, want: "mask_unmatched args[0]"},
 		{name: "a short argument behind its flag", local: true, patch: `{"args": ["--pwd", "****", "--pass", "****"]}`,
-			check: func(r *record.Record) string {
+			check: func(r *config.Server) string {
 				if r.Args[1] == "hunter3" && r.Args[3] == "hunter2" {
 					return kept
 				}
@@ -132,14 +132,14 @@ func TestEcho(t *testing.T) {
 			}},
 
 		{name: "a local server becomes remote", local: true, patch: `{"url": "https://h/"}`,
-			check: func(r *record.Record) string {
+			check: func(r *config.Server) string {
 				if r.Command == "" && r.Args == nil && r.Env == nil && r.Cwd == "" && r.Isolation == nil {
 					return kept
 				}
 				return r.String()
 			}},
 		{name: "a remote server becomes local", patch: `{"command": "x"}`,
-			check: func(r *record.Record) string {
+			check: func(r *config.Server) string {
 				if r.URL == "" && r.Headers == nil && r.Auth == nil && r.Transport == "" {
 					return kept
 				}
@@ -164,7 +164,7 @@ func TestEcho(t *testing.T) {
 
 // A secret that looks like a mask can stay, and be said.
 func TestEchoOfStars(t *testing.T) {
-	r := &record.Record{Name: "a", Command: "x", Args: []string{"--level", "****"}, Env: map[string]config.Secret{"K": "****", "L": "aa****bbbb"}}
+	r := &config.Server{Name: "a", Command: "x", Args: []string{"--level", "****"}, Env: map[string]config.Secret{"K": "****", "L": "aa****bbbb"}}
 	for _, patch := range []string{`{}`, `{"args": ["--level", "****"], "env": {"K": "****", "L": "aa****bbbb"}}`} {
 		next, code := apply(t, r, patch)
 		assert.Equal(t, code, "", "%s", patch)
@@ -174,7 +174,7 @@ func TestEchoOfStars(t *testing.T) {
 
 // Two arguments that look the same cannot be told apart in another place.
 func TestEchoOfTwins(t *testing.T) {
-	r := &record.Record{Name: "a", Command: "x", Args: []string{"--token", "hunter1", "--token", "hunter2"}}
+	r := &config.Server{Name: "a", Command: "x", Args: []string{"--token", "hunter1", "--token", "hunter2"}}
 	next, code := apply(t, r, `{"args": ["--token", "****", "--token", "****"]}`)
 	assert.Equal(t, code, "")
 	assert.Equal(t, next.Args[1], "hunter1")
@@ -187,19 +187,19 @@ func TestPatchSharesNothing(t *testing.T) {
 	r := localRecord()
 	env := map[string]config.Secret{"A": "b"}
 	args := []string{"x"}
-	next := assert.Value(r.Apply(&record.Patch{Keys: []string{"env", "args"}, Values: record.Record{Env: env, Args: args}}))(t)
+	next := assert.Value((&record.Patch{Keys: []string{"env", "args"}, Values: config.Server{Env: env, Args: args}}).Apply(r))(t)
 	env["A"], args[0] = "changed", "changed"
 	next.Isolation.Args[0] = "changed"
 	assert.Equal(t, next.Env["A"], "b")
 	assert.Equal(t, next.Args[0], "x")
 	assert.Equal(t, r.Isolation.Args[0], "-e")
-	assert.Equal(t, string(encoded(t, assert.Value(r.Apply(nil))(t))), string(encoded(t, r)))
+	assert.Equal(t, string(encoded(t, assert.Value((*record.Patch)(nil).Apply(r))(t))), string(encoded(t, r)))
 }
 
 // A change of the way to a server sends no secret that the one who changes it cannot see.
 func TestSecretsOnAnotherRoute(t *testing.T) {
-	stored := func() *record.Record {
-		return &record.Record{Name: "s", URL: "https://mcp.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer tok-0123456789"},
+	stored := func() *config.Server {
+		return &config.Server{Name: "s", URL: "https://mcp.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer tok-0123456789"},
 			Proxy: "http://user:pass-0123456789@proxy.example.com:3128"}
 	}
 	shown := assert.Value(json.Marshal(stored()))(t)
@@ -219,7 +219,7 @@ func TestSecretsOnAnotherRoute(t *testing.T) {
 	} {
 		var p record.Patch
 		assert.OK(t, json.Unmarshal([]byte(test.change), &p))
-		next, err := stored().Apply(&p)
+		next, err := p.Apply(stored())
 		if test.code != "" {
 			assert.Is(t, err, &record.Error{Code: test.code}, "%s", test.name)
 			continue

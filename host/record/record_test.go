@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +18,8 @@ import (
 const longSecret = "sk-0123456789abcd"
 
 // fullRecord is a remote server with something in every field that it can have.
-func fullRecord() *record.Record {
-	return &record.Record{
+func fullRecord() *config.Server {
+	return &config.Server{
 		Name: "Work GitHub", Description: "issues", Transport: config.TransportHTTP,
 		URL:     "https://api.example.com/mcp?key=" + longSecret + "&n=1",
 		Headers: map[string]config.Secret{"Authorization": "Bearer " + longSecret, "X-Ref": "${TOKEN}"},
@@ -33,8 +34,8 @@ func fullRecord() *record.Record {
 	}
 }
 
-func localRecord() *record.Record {
-	return &record.Record{
+func localRecord() *config.Server {
+	return &config.Server{
 		Name: "files", Command: "npx", Args: []string{"-y", "server", "--token", longSecret, "--pass", "hunter2", "--pwd", "hunter3"},
 		Env: map[string]config.Secret{"KEY": longSecret, "SHORT_PASS": "hunter2", "MODE": "fast", "REF": "${REF}"}, Cwd: "/srv",
 		Disabled: true,
@@ -44,9 +45,9 @@ func localRecord() *record.Record {
 }
 
 func TestRecordEncodes(t *testing.T) {
-	for _, r := range []*record.Record{fullRecord(), localRecord(), {Name: "x", Command: "y"}} {
-		data := assert.Value(r.Encode())(t)
-		assert.True(t, reflect.DeepEqual(assert.Value(record.Decode(data))(t), r), "the same record from %s", data)
+	for _, r := range []*config.Server{fullRecord(), localRecord(), {Name: "x", Command: "y"}} {
+		data := assert.Value(record.Encode(r))(t)
+		assert.True(t, reflect.DeepEqual(assert.Value(record.Decode(data))(t), record.Of(r)), "the same record from %s", data)
 	}
 }
 
@@ -56,15 +57,18 @@ func TestRecordHasAllFields(t *testing.T) {
 	keys := map[string]bool{}
 	for i := range full.NumField() {
 		name := full.Type().Field(i).Name
-		assert.True(t, !full.Field(i).IsZero() || !local.Field(i).IsZero(), "the records of these tests have %s", name)
 		key := full.Type().Field(i).Tag.Get("key")
-		assert.True(t, name == "Extra" || key != "" && !keys[key], "a Patch can change the field %s: the key %q", name, key)
+		if slices.Contains([]string{"Title", "Source", "Err", "Warnings"}, name) || !full.Type().Field(i).IsExported() {
+			continue // no part of an entry
+		}
+		assert.True(t, !full.Field(i).IsZero() || !local.Field(i).IsZero(), "the records of these tests have %s", name)
+		assert.True(t, name == "Extra" || name == "Name" || key != "" && !keys[key], "a Patch can change the field %s: the key %q", name, key)
 		keys[key] = true
 	}
 }
 
 func TestRecordShowsNoSecret(t *testing.T) {
-	for _, r := range []*record.Record{fullRecord(), localRecord()} {
+	for _, r := range []*config.Server{fullRecord(), localRecord()} {
 		data := assert.Value(json.Marshal(r))(t)
 		byValue, _ := json.Marshal(map[string]any{"r": *r})
 		for _, text := range []string{string(data), string(byValue), r.String(), fmt.Sprintf("%v %+v %#v %q", r, *r, r, *r)} {
@@ -74,7 +78,7 @@ func TestRecordShowsNoSecret(t *testing.T) {
 		assert.Contains(t, string(data), `"enabled":`)
 		assert.Equal(t, strings.Contains(string(data), `"MODE":"fast"`), r.Command != "", "what is no secret")
 	}
-	assert.False(t, strings.ContainsAny(fmt.Sprint(record.Record{Name: "x", Command: "a\x1b[31m\nb"}), "\x1b\n"), "contains any")
+	assert.False(t, strings.ContainsAny(fmt.Sprint(config.Server{Name: "x", Command: "a\x1b[31m\nb"}), "\x1b\n"), "contains any")
 }
 
 func TestServerShowsNoSecret(t *testing.T) {
@@ -140,20 +144,20 @@ func TestRecordValidate(t *testing.T) {
 			"mask_unmatched url, mask_unmatched headers.A, mask_unmatched auth.clientSecret"},
 	}
 	for _, c := range cases {
-		var r record.Record
-		assert.OK(t, json.Unmarshal([]byte(c.json), &r), "%s", c.json)
-		assert.Equal(t, codes(r.Validate()), c.want, "%s", c.json)
+		var p record.Patch
+		assert.OK(t, json.Unmarshal([]byte(c.json), &p), "%s", c.json)
+		assert.Equal(t, codes(record.Validate(&p.Values)), c.want, "%s", c.json)
 	}
 }
 
 // A transport may be written in Go as it may be in JSON.
 func TestRecordValidateTakesEachSpelling(t *testing.T) {
 	for _, transport := range []string{"http", "streamable_http", "streamable-http", "streamableHttp", "Streamable_HTTP", "HTTP", "SSE", "Auto"} {
-		r := &record.Record{Name: "a", Transport: transport, URL: "https://h"}
-		assert.OK(t, r.Validate(), "%s", transport)
+		r := &config.Server{Name: "a", Transport: transport, URL: "https://h"}
+		assert.OK(t, record.Validate(r), "%s", transport)
 	}
-	r := &record.Record{Name: "a", Transport: "STDIO"}
-	assert.Equal(t, codes(r.Validate()), "stdio_command_required command")
+	r := &config.Server{Name: "a", Transport: "STDIO"}
+	assert.Equal(t, codes(record.Validate(r)), "stdio_command_required command")
 }
 
 func TestRecordDecodeIsStrict(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
 // A Revision is one state of one record. The empty one means that there is none.
@@ -12,8 +14,8 @@ type Revision string
 
 // A Stored is a record that a [Store] keeps.
 type Stored struct {
-	Record   *Record  `json:"-"`                  // the caller must not change it, [Record.Apply] makes another one
-	Revision Revision `json:"revision,omitempty"` // not empty
+	Record   *config.Server `json:"-"`                  // as [Of] returns it; the caller must not change it, [Patch.Apply] makes another one
+	Revision Revision       `json:"revision,omitempty"` // not empty
 
 	// ID begins with "~" and stays the same when the record is changed or renamed; no
 	// other record of the store has it, or has had it.
@@ -23,7 +25,7 @@ type Stored struct {
 	Deleted time.Time `json:"deleted,omitzero"` // zero but for what [Store.Deleted] returns
 }
 
-func (s Stored) isCalled(name string) bool { return s.Record != nil && s.Record.Name == name }
+func (s Stored) isCalled(name string) bool { return s.Record != nil && s.Record.Title == name }
 
 // A Store keeps the records of servers, and for some time those that were deleted. There
 // are [NewStore] over a storage.Store, [NewMemoryStore], and OpenFileStore of package host/config/edit over a config
@@ -39,13 +41,13 @@ type Store interface {
 	// the store's own form of it: what fields it has, it has to the last character.
 	Records(ctx context.Context) ([]Stored, error)
 	// Save keeps r in the place of the record that is called name, if that has the
-	// revision old, and returns the new revision; r.Name may be another name then. An
-	// empty name and an empty old add r. If r.Name is that of another record, the error
+	// revision old, and returns the new revision; r.Title may be another name then. An
+	// empty name and an empty old add r. If r.Title is that of another record, the error
 	// is of [CodeNameTaken]; if the record has gone, of [CodeNotFound]; if its revision
 	// is another one, of [CodeConflict]; nothing is changed then. When it returns, the
 	// record would survive a loss of power, as far as the medium can promise that. It
-	// does not keep r.
-	Save(ctx context.Context, name string, r *Record, old Revision) (Revision, error)
+	// keeps [Of] r.
+	Save(ctx context.Context, name string, r *config.Server, old Revision) (Revision, error)
 	// Delete removes the record that is called name, if it has the revision old. Its
 	// errors are those of Save.
 	Delete(ctx context.Context, name string, old Revision) error
@@ -59,7 +61,7 @@ type Store interface {
 }
 
 // Find returns the record of that ID or name, or if there is none the one whose
-// server has the name, see [Record.ServerName]; else an error of [CodeNotFound].
+// server has the name; else an error of [CodeNotFound].
 func Find(ctx context.Context, store Store, name string) (Stored, error) {
 	all, err := recordsOf(ctx, store)
 	if err != nil {

@@ -7,24 +7,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
 // maxRetries bounds how often a change is tried again because another process was faster.
 const maxRetries = 100
 
-// ServerName returns the Name of the [config.Server] that r becomes: its name with all but
-// letters, digits and '-' made '_', and cut if it is long. Of two records of one ServerName only the first can
-// be used.
-func (r *Record) ServerName() string { return dialect.ServerName(r.Name) }
-
 // Add validates a record and adds it to a store. Its name must not become that of
-// another server, see [Record.ServerName]. The error is of [*Error] values, or of the
+// another server. The error is of [*Error] values, or of the
 // store.
-func Add(ctx context.Context, store Store, r *Record) (Stored, error) {
-	if err := r.Validate(); err != nil {
+func Add(ctx context.Context, store Store, r *config.Server) (Stored, error) {
+	if err := Validate(r); err != nil {
 		return Stored{}, err
 	}
+	r = Of(r)
 	all, err := recordsOf(ctx, store)
 	if err != nil {
 		return Stored{}, err
@@ -36,18 +32,18 @@ func Add(ctx context.Context, store Store, r *Record) (Stored, error) {
 	if err != nil {
 		return Stored{}, err
 	}
-	if s, err := Find(ctx, store, r.Name); err == nil && s.Revision == rev {
+	if s, err := Find(ctx, store, r.Title); err == nil && s.Revision == rev {
 		return s, nil
 	}
-	return Stored{Record: r.clone(), Revision: rev}, nil // another process has changed it already
+	return Stored{Record: r, Revision: rev}, nil // another process has changed it already
 }
 
 // nameFree returns an error if a record other than the one called except becomes a
 // server of the same name as r.
-func nameFree(all []Stored, r *Record, except string) error {
+func nameFree(all []Stored, r *config.Server, except string) error {
 	for _, s := range all {
-		if s.Record.Name != except && s.Record.ServerName() == r.ServerName() {
-			return &Error{Code: CodeNameTaken, Name: r.Name, Field: "name"}
+		if s.Record.Title != except && s.Record.Name == r.Name {
+			return &Error{Code: CodeNameTaken, Name: r.Title, Field: "name"}
 		}
 	}
 	return nil
@@ -80,19 +76,19 @@ func updateOnce(ctx context.Context, store Store, name string, p *Patch) (before
 	case p != nil && p.Revision != "" && p.Revision != before.Revision:
 		return before, Stored{}, &Error{Code: CodeConflict, Name: name}
 	}
-	next, err := before.Record.Apply(p)
+	next, err := p.Apply(before.Record)
 	if err != nil {
 		return before, Stored{}, err
 	}
-	if next.Name != before.Record.Name {
-		if err := nameFree(all, next, before.Record.Name); err != nil {
+	if next.Title != before.Record.Title {
+		if err := nameFree(all, next, before.Record.Title); err != nil {
 			return before, Stored{}, err
 		}
 	}
 	if same, err := sameRecord(before.Record, next); same || err != nil {
 		return before, before, err
 	}
-	rev, err := store.Save(ctx, before.Record.Name, next, before.Revision)
+	rev, err := store.Save(ctx, before.Record.Title, next, before.Revision)
 	if err != nil {
 		return before, Stored{}, err
 	}
@@ -112,7 +108,7 @@ func Remove(ctx context.Context, store Store, name string) (removed Stored, err 
 		case removed.Record.Builtin:
 			return Stored{}, &Error{Code: CodeBuiltinReadOnly, Name: name}
 		}
-		err = store.Delete(ctx, removed.Record.Name, removed.Revision)
+		err = store.Delete(ctx, removed.Record.Title, removed.Revision)
 		if err == nil {
 			return removed, nil
 		}
@@ -128,8 +124,8 @@ func Remove(ctx context.Context, store Store, name string) (removed Stored, err 
 func recordOf(all []Stored, name string) (Stored, bool) {
 	for _, is := range []func(Stored) bool{
 		func(s Stored) bool { return strings.HasPrefix(name, "~") && s.ID == name }, // which no new record's name has
+		func(s Stored) bool { return s.Record.Title == name },
 		func(s Stored) bool { return s.Record.Name == name },
-		func(s Stored) bool { return s.Record.ServerName() == name },
 	} {
 		if i := slices.IndexFunc(all, is); i >= 0 {
 			return all[i], true
@@ -138,17 +134,17 @@ func recordOf(all []Stored, name string) (Stored, bool) {
 	return Stored{}, false
 }
 
-func sameRecord(a, b *Record) (bool, error) {
-	before, err := a.Encode()
+func sameRecord(a, b *config.Server) (bool, error) {
+	before, err := Encode(a)
 	if err != nil {
 		return false, err
 	}
-	after, err := b.Encode()
+	after, err := Encode(b)
 	return string(before) == string(after), err
 }
 
 // Restore takes back that the record of an ID was deleted, and returns it. Its name
-// must not become that of another server, see [Record.ServerName]. The error is of
+// must not become that of another server. The error is of
 // [*Error] values, or of the store.
 func Restore(ctx context.Context, store Store, id string) (Stored, error) {
 	if store == nil {

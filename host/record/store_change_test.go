@@ -11,23 +11,23 @@ import (
 )
 
 func TestAddRecord(t *testing.T) {
-	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"})
+	s := record.NewMemoryStore(&config.Server{Name: "a b", Command: "x"})
 	for name, want := range map[string]string{"a b": "name_taken name", "a_b": "name_taken name", "a.b": "name_taken name", "": "name_required name", "c": ""} {
-		assert.Equal(t, codes(assert.Err(record.Add(t.Context(), s, &record.Record{Name: name, Command: "x"}))), want, "%q", name)
+		assert.Equal(t, codes(assert.Err(record.Add(t.Context(), s, &config.Server{Name: name, Command: "x"}))), want, "%q", name)
 	}
-	_, err := record.Add(t.Context(), s, &record.Record{Name: "d", Command: "x", Env: map[string]config.Secret{"K": "****abcd"}})
+	_, err := record.Add(t.Context(), s, &config.Server{Name: "d", Command: "x", Env: map[string]config.Secret{"K": "****abcd"}})
 	assert.Equal(t, codes(err), "mask_unmatched env.K")
 	all, _ := s.Records(t.Context())
 	assert.Equal(t, len(all), 2)
 }
 
 func TestUpdateRecord(t *testing.T) {
-	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"}, &record.Record{Name: "c", Command: "y"})
-	before, after, err := record.Update(t.Context(), s, "a_b", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "new"}})
+	s := record.NewMemoryStore(&config.Server{Name: "a b", Command: "x"}, &config.Server{Name: "c", Command: "y"})
+	before, after, err := record.Update(t.Context(), s, "a_b", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "new"}})
 	assert.OK(t, err)
 	assert.Equal(t, before.Record.Description+" then "+after.Record.Description, " then new")
 	assert.False(t, after.Revision == before.Revision, "the same revision")
-	_, same, err := record.Update(t.Context(), s, "a b", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "new"}, Revision: after.Revision})
+	_, same, err := record.Update(t.Context(), s, "a b", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "new"}, Revision: after.Revision})
 	assert.OK(t, err)
 	assert.Equal(t, same.Revision, after.Revision, "what changed nothing")
 	for _, test := range []struct {
@@ -35,9 +35,9 @@ func TestUpdateRecord(t *testing.T) {
 		patch *record.Patch
 		want  string
 	}{
-		{"a b", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "newer"}, Revision: before.Revision}, "conflict"},
-		{"c", &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: "a.b"}}, "name_taken name"},
-		{"a b", &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: "a.b"}}, ""},
+		{"a b", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "newer"}, Revision: before.Revision}, "conflict"},
+		{"c", &record.Patch{Keys: []string{"name"}, Values: config.Server{Name: "a.b"}}, "name_taken name"},
+		{"a b", &record.Patch{Keys: []string{"name"}, Values: config.Server{Name: "a.b"}}, ""},
 		{"a_b", nil, ""},
 		{"none", nil, "not_found"},
 	} {
@@ -52,7 +52,7 @@ type racing struct {
 	times int
 }
 
-func (r *racing) Save(ctx context.Context, name string, next *record.Record, old record.Revision) (record.Revision, error) {
+func (r *racing) Save(ctx context.Context, name string, next *config.Server, old record.Revision) (record.Revision, error) {
 	if r.times > 0 {
 		r.times--
 		other, err := record.Find(ctx, r.Store, name)
@@ -68,35 +68,35 @@ func (r *racing) Save(ctx context.Context, name string, next *record.Record, old
 }
 
 func TestUpdateRecordUnderWay(t *testing.T) {
-	s := &racing{record.NewMemoryStore(&record.Record{Name: "a", Command: "x"}), 3}
-	_, after, err := record.Update(t.Context(), s, "a", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "ours"}})
+	s := &racing{record.NewMemoryStore(&config.Server{Name: "a", Command: "x"}), 3}
+	_, after, err := record.Update(t.Context(), s, "a", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "ours"}})
 	assert.OK(t, err)
 	assert.Equal(t, strings.Join(after.Record.Args, " "), "theirs theirs theirs")
 	assert.Equal(t, after.Record.Description, "ours")
 	s.times = 1
-	_, _, err = record.Update(t.Context(), s, "a", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "again"}, Revision: after.Revision})
+	_, _, err = record.Update(t.Context(), s, "a", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "again"}, Revision: after.Revision})
 	assert.Equal(t, codes(err), "conflict")
 }
 
 func TestRemoveRecord(t *testing.T) {
-	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"}, &record.Record{Name: "own", Command: "x", Builtin: true})
+	s := record.NewMemoryStore(&config.Server{Name: "a b", Command: "x"}, &config.Server{Name: "own", Command: "x", Builtin: true})
 	assert.Equal(t, codes(assert.Err(record.Remove(t.Context(), s, "own"))), "builtin_readonly")
-	assert.Equal(t, assert.Value(record.Remove(t.Context(), s, "a_b"))(t).Record.Name, "a b")
+	assert.Equal(t, assert.Value(record.Remove(t.Context(), s, "a_b"))(t).Record.Title, "a b")
 	assert.Equal(t, codes(assert.Err(record.Remove(t.Context(), s, "a b"))), "not_found")
 }
 
 // A name that a record may have is one that a server can have.
 func TestLongestNameCanBeUsed(t *testing.T) {
-	r := &record.Record{Name: strings.Repeat("a", 128), Command: "x"}
-	assert.OK(t, r.Validate())
+	r := &config.Server{Name: strings.Repeat("a", 128), Command: "x"}
+	assert.OK(t, record.Validate(r))
 	assert.OK(t, assert.Value(record.Read(t.Context(), record.NewMemoryStore(r), nil))(t).Servers[0].Err)
 }
 
 // What was removed comes back, unless another has its name by now.
 func TestRestoreRecord(t *testing.T) {
-	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"})
+	s := record.NewMemoryStore(&config.Server{Name: "a b", Command: "x"})
 	removed := assert.Value(record.Remove(t.Context(), s, "a_b"))(t)
-	other := assert.Value(record.Add(t.Context(), s, &record.Record{Name: "a.b", Command: "y"}))(t)
+	other := assert.Value(record.Add(t.Context(), s, &config.Server{Name: "a.b", Command: "y"}))(t)
 	assert.Equal(t, codes(assert.Err(record.Restore(t.Context(), s, removed.ID))), "name_taken name")
 	assert.Value(record.Remove(t.Context(), s, other.ID))(t)
 	assert.Equal(t, assert.Value(record.Restore(t.Context(), s, removed.ID))(t).Record.Command, "x")

@@ -74,13 +74,13 @@ func storeText(all []Stored) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(`{"mcpServers":{`)
 	for i, s := range all {
-		name, err := json.Marshal(s.Record.Name)
+		name, err := json.Marshal(s.Record.Title)
 		if err != nil {
 			return nil, err
 		}
 		entry, err := s.Record.Entry()
 		if err != nil {
-			return nil, fmt.Errorf("server %q: %w", s.Record.Name, err)
+			return nil, fmt.Errorf("server %q: %w", s.Record.Title, err)
 		}
 		if i > 0 {
 			b.WriteByte(',')

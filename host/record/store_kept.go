@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/document"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -37,7 +38,7 @@ func NewStore(store storage.Store, name string) Store {
 
 // NewMemoryStore returns a store that holds the records, which have different names.
 // It keeps copies of them, and panics if one is nil or cannot be kept.
-func NewMemoryStore(records ...*Record) Store {
+func NewMemoryStore(records ...*config.Server) Store {
 	s := NewStore(storage.NewMemory(), "servers")
 	for _, r := range records {
 		if _, err := s.Save(context.Background(), "", r, ""); err != nil {
@@ -84,18 +85,19 @@ func (s *keptStore) Deleted(ctx context.Context) ([]Stored, error) {
 func cloneAll(all []Stored) []Stored {
 	all = slices.Clone(all)
 	for i := range all {
-		all[i].Record = all[i].Record.clone()
+		all[i].Record = Of(all[i].Record)
 	}
 	return all
 }
 
 // Save implements [Store].
-func (s *keptStore) Save(ctx context.Context, name string, r *Record, old Revision) (saved Revision, err error) {
+func (s *keptStore) Save(ctx context.Context, name string, r *config.Server, old Revision) (saved Revision, err error) {
 	if r == nil {
 		return "", errNoRecord
 	}
 	err = s.change(ctx, func(c *catalogue) error {
-		at, err := PlaceOf(c.records, name, r.Name, old)
+		r := Of(r)
+		at, err := PlaceOf(c.records, name, r.Title, old)
 		if err != nil {
 			return err
 		}
@@ -106,7 +108,7 @@ func (s *keptStore) Save(ctx context.Context, name string, r *Record, old Revisi
 		}
 		s := &c.records[at]
 		saved = newRevision()
-		s.Record, s.Revision, s.Updated = r.clone(), saved, made
+		s.Record, s.Revision, s.Updated = r, saved, made
 		return nil
 	})
 	return saved, err
@@ -136,7 +138,7 @@ func (s *keptStore) Restore(ctx context.Context, id string) error {
 			return &Error{Code: CodeNotFound, Name: id}
 		}
 		back := c.deleted[at]
-		if _, err := PlaceOf(c.records, "", back.Record.Name, ""); err != nil {
+		if _, err := PlaceOf(c.records, "", back.Record.Title, ""); err != nil {
 			return err
 		}
 		back.Deleted, back.Updated, back.Revision = time.Time{}, now(), newRevision()
@@ -170,9 +172,9 @@ func (c catalogue) encode() ([]byte, error) {
 		to   *[]wireStored
 	}{{c.records, &w.Servers}, {c.deleted, &w.Deleted}} {
 		for _, s := range list.from {
-			encoded, err := s.Record.Encode()
+			encoded, err := Encode(s.Record)
 			if err != nil {
-				return nil, fmt.Errorf("server %q: %w", s.Record.Name, err)
+				return nil, fmt.Errorf("server %q: %w", s.Record.Title, err)
 			}
 			*list.to = append(*list.to, wireStored{s, encoded})
 		}

@@ -32,7 +32,7 @@ func TestDamagedStore(t *testing.T) {
 		_, err := s.Records(t.Context())
 		assert.Fails(t, err, "%s", damaged)
 		assert.Lacks(t, fmt.Sprint(err), longSecret, "%s", damaged)
-		assert.Fails(t, assert.Err(s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, "")), "%s: got no error of Save", damaged)
+		assert.Fails(t, assert.Err(s.Save(t.Context(), "", &config.Server{Name: "a", Command: "x"}, "")), "%s: got no error of Save", damaged)
 		assert.Equal(t, string(assert.Value(kept.Load(t.Context(), "servers", ""))(t).Data), damaged)
 	}
 }
@@ -42,7 +42,7 @@ func TestDeletedAreBounded(t *testing.T) {
 	s := record.NewMemoryStore()
 	ids := map[string]bool{}
 	for range 110 {
-		added := assert.Value(record.Add(t.Context(), s, &record.Record{Name: "a", Command: "x"}))(t)
+		added := assert.Value(record.Add(t.Context(), s, &config.Server{Name: "a", Command: "x"}))(t)
 		assert.False(t, ids[added.ID], "the ID %q twice", added.ID)
 		ids[added.ID] = true
 		assert.Value(record.Remove(t.Context(), s, added.ID))(t)
@@ -58,8 +58,8 @@ func TestRenameAtOnce(t *testing.T) {
 		errs := make([]error, 2)
 		for i, name := range []string{"a", "b"} {
 			s := record.NewStore(kept, "servers")
-			revision := assert.Value(s.Save(t.Context(), "", &record.Record{Name: name, Command: "run"}, ""))(t)
-			wg.Go(func() { _, errs[i] = s.Save(t.Context(), name, &record.Record{Name: "c", Command: "run"}, revision) })
+			revision := assert.Value(s.Save(t.Context(), "", &config.Server{Name: name, Command: "run"}, ""))(t)
+			wg.Go(func() { _, errs[i] = s.Save(t.Context(), name, &config.Server{Name: "c", Command: "run"}, revision) })
 		}
 		wg.Wait()
 		taken := &record.Error{Code: record.CodeNameTaken}
@@ -79,7 +79,7 @@ func TestStoreErrorsShowNoSecret(t *testing.T) {
 	kept := storage.NewMemory()
 	s := record.NewStore(kept, "servers")
 	assert.OK(t, kept.Close())
-	r := &record.Record{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": longSecret}}
+	r := &config.Server{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": longSecret}}
 	_, err := s.Save(t.Context(), "", r, "")
 	assert.Is(t, err, storage.ErrClosed)
 	assert.Lacks(t, fmt.Sprint(err), longSecret)
@@ -137,7 +137,7 @@ func TestChanges(t *testing.T) {
 				elsewhere := record.NewStore(memory, "servers")
 				for i, change := range []func() error{
 					func() error {
-						_, err := record.Add(ctx, elsewhere, &record.Record{Name: "a", Command: "x"})
+						_, err := record.Add(ctx, elsewhere, &config.Server{Name: "a", Command: "x"})
 						return err
 					},
 					func() error { _, err := record.Remove(ctx, elsewhere, "a"); return err },

@@ -28,21 +28,20 @@ func checkTitle(name string) Code {
 // and what that needs, and each value that could not be read from a file either. What
 // references stand for is not looked at. A secret that is masked is refused: it was shown
 // to a user, and is not the secret. The error is of [*Error] values, joined.
-func (r *Record) Validate() error {
+func Validate(r *config.Server) error {
 	if r == nil {
 		return errNoRecord
 	}
-	return errors.Join(append(r.faults(true), r.maskFaults()...)...)
+	r = Of(r)
+	return errors.Join(append(faults(r, true), maskFaults(r)...)...)
 }
 
-var errNoRecord = errors.New("record: the record is nil")
-
-func (r *Record) faults(name bool) []error {
+func faults(r *config.Server, name bool) []error {
 	var errs []error
 	fault := func(code Code, field string) {
-		errs = append(errs, &Error{Code: code, Name: r.Name, Field: field})
+		errs = append(errs, &Error{Code: code, Name: r.Title, Field: field})
 	}
-	if code := checkTitle(r.Name); name && code != "" {
+	if code := checkTitle(r.Title); name && code != "" {
 		errs = append(errs, &Error{Code: code, Field: "name"}) // which may be long or odd
 	}
 	switch r.Kind() {
@@ -60,27 +59,27 @@ func (r *Record) faults(name bool) []error {
 	if len(errs) > 0 {
 		return errs
 	}
-	return r.entryFaults()
+	return entryFaults(r)
 }
 
 // entryFaults reads the record as if it stood in a file.
-func (r *Record) entryFaults() []error {
+func entryFaults(r *config.Server) []error {
 	entry, err := r.Entry()
 	if err != nil {
-		return []error{&Error{Code: CodeValueInvalid, Name: r.Name, Err: errors.New("cannot be written as JSON")}}
+		return []error{&Error{Code: CodeValueInvalid, Name: r.Title, Err: errors.New("cannot be written as JSON")}}
 	}
 	data, err := json.Marshal(map[string]map[string]json.RawMessage{"mcpServers": {"record": entry}})
 	if err != nil || len(data) > maxRecord {
-		return []error{&Error{Code: CodeValueInvalid, Name: r.Name, Err: fmt.Errorf("is not JSON, or has more than %d bytes", maxRecord)}}
+		return []error{&Error{Code: CodeValueInvalid, Name: r.Title, Err: fmt.Errorf("is not JSON, or has more than %d bytes", maxRecord)}}
 	}
 	c, err := config.Parse(context.Background(), "record", data, &config.Options{AsWritten: true})
 	if err != nil || len(c.Servers) != 1 {
-		return []error{&Error{Code: CodeValueInvalid, Name: r.Name, Err: errors.New("is not JSON as an entry needs it: no repeated keys, no invalid UTF-8")}}
+		return []error{&Error{Code: CodeValueInvalid, Name: r.Title, Err: errors.New("is not JSON as an entry needs it: no repeated keys, no invalid UTF-8")}}
 	}
 	var errs []error
 	for _, err := range entryErrors(c.Servers[0].Err) {
 		field := strings.TrimPrefix(strings.TrimPrefix(err.Key, "mcpServers.record"), ".")
-		errs = append(errs, &Error{Code: CodeValueInvalid, Name: r.Name, Field: field, Err: err.Err})
+		errs = append(errs, &Error{Code: CodeValueInvalid, Name: r.Title, Field: field, Err: err.Err})
 	}
 	return errs
 }
@@ -100,8 +99,8 @@ func entryErrors(err error) []*config.Error {
 }
 
 // maskFaults returns an error for each secret that is masked.
-func (r *Record) maskFaults() []error {
-	e := &echo{old: &Record{Name: r.Name}, next: r.clone()}
+func maskFaults(r *config.Server) []error {
+	e := &echo{old: &config.Server{Title: r.Title}, next: r}
 	e.restore(func(string) bool { return true })
 	return e.errs
 }

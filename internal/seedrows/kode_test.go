@@ -12,7 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/content"
-	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -109,7 +108,7 @@ var kode = []row{
 		k.write(k.mcprc(), `{"myserver": {"type": "stdio", "command": "python", "args": ["rc"]}}`)
 		assert.Equal(t, k.args(), "rc", "the second of three")
 		add := func(f *edit.File) error {
-			return f.Add(&record.Record{Name: "other", Command: "python", Args: []string{"-m", "my_mcp_server"}})
+			return f.Add(&config.Server{Name: "other", Command: "python", Args: []string{"-m", "my_mcp_server"}})
 		}
 		for _, path := range []string{k.mcprc(), k.global()} {
 			assert.OK(t, edit.Change(patience(t), path, nil, add))

@@ -54,7 +54,7 @@ const (
 
 // mateclawRecord reads a request. A door that speaks MateClaw's REST has to do the same:
 // maps and lists come as texts.
-func mateclawRecord(t *testing.T, request string) *record.Record {
+func mateclawRecord(t *testing.T, request string) *config.Server {
 	t.Helper()
 	members := decode[map[string]json.RawMessage](t, request)
 	for _, key := range []string{"args", "env", "headers"} {
@@ -63,8 +63,8 @@ func mateclawRecord(t *testing.T, request string) *record.Record {
 			delete(members, key+"Json")
 		}
 	}
-	r := decode[record.Record](t, encode(t, members))
-	return &r
+	p := decode[record.Patch](t, encode(t, members))
+	return &p.Values
 }
 
 // mateclawHost runs the servers of requests, of which one may be at another address.
@@ -100,12 +100,12 @@ var mateclaw = []row{
 	}},
 	{7, func(t *testing.T) {
 		r := mateclawRecord(t, mateclawFilesystem)
-		assert.Equal(t, strings.Join(append([]string{r.Name, r.Description, r.Transport, r.Command}, r.Args...), "|"), "filesystem|File system read/write tools|stdio|npx|-y|@anthropic/mcp-filesystem|/home/user/workspace", "the record")
+		assert.Equal(t, strings.Join(append([]string{r.Title, r.Description, r.Transport, r.Command}, r.Args...), "|"), "filesystem|File system read/write tools|stdio|npx|-y|@anthropic/mcp-filesystem|/home/user/workspace", "the record")
 		for name, ok := range map[string]bool{"My server_1-a.b": true, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false, "a/b": false, "": false} {
-			assert.Equal(t, (&record.Record{Name: name, Command: "npx"}).Validate() == nil, ok, "the name %s", name)
+			assert.Equal(t, record.Validate(&config.Server{Name: name, Command: "npx"}) == nil, ok, "the name %s", name)
 		}
 		assert.False(t, mateclawRecord(t, `{"name":"a","command":"npx"}`).Disabled, "enabled by default")
-		store := record.NewMemoryStore(&record.Record{Name: "own", Command: "npx", Builtin: true, Disabled: true})
+		store := record.NewMemoryStore(&config.Server{Name: "own", Command: "npx", Builtin: true, Disabled: true})
 		m := manage.New(openStore(t, store, nil), store, nil)
 		_, err := m.Remove(patience(t), "own")
 		assert.True(t, errors.Is(err, &record.Error{Code: record.CodeBuiltinReadOnly}), "a builtin server is not deleted")
@@ -145,17 +145,17 @@ var mateclaw = []row{
 		shown := encode(t, r)
 		assert.False(t, strings.Contains(shown, "sk-your-api-key"), "the key is shown in %s", shown)
 		echo := decode[record.Patch](t, encode(t, map[string]any{"headers": decode[map[string]json.RawMessage](t, shown)["headers"]}))
-		kept := assert.Value(r.Apply(&echo))(t)
+		kept := assert.Value(echo.Apply(r))(t)
 		assert.Equal(t, kept.Headers["Authorization"].Reveal(), "Bearer sk-your-api-key", "a masked value that comes back")
 		assert.Contains(t, encode(t, mateclawRecord(t, mateclawFilesystem)), `"args":["-y","@anthropic/mcp-filesystem","/home/user/workspace"]`, "arguments as they are")
 	}},
 	{14, func(t *testing.T) {
 		before := mateclawRecord(t, mateclawRemote)
-		after := assert.Value(before.Apply(mateclawPatch(t, mateclawUpdate)))(t)
+		after := assert.Value(mateclawPatch(t, mateclawUpdate).Apply(before))(t)
 		assert.Equal(t, after.Description, "Updated description", "description")
 		assert.Equal(t, after.ReadTimeout, 60*time.Second, "read timeout")
 		assert.Equal(t, after.URL+after.ConnectTimeout.String()+after.Headers["Authorization"].Reveal(), "https://mcp.example.com/mcp15sBearer your-api-key", "what is not passed")
-		cleared := assert.Value(before.Apply(mateclawPatch(t, `{"description": ""}`)))(t)
+		cleared := assert.Value(mateclawPatch(t, `{"description": ""}`).Apply(before))(t)
 		assert.Equal(t, cleared.Description, "", "what is passed empty")
 	}},
 	{15, func(t *testing.T) {
@@ -239,7 +239,7 @@ var mateclaw = []row{
 			statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
 			opts := fakes(fakeServers{"s": script(t, mcptest.Script{"tools/list": mcptest.Error(-32603, "the index is locked")})})
 			opts.OpenWait = time.Millisecond
-			store := record.NewMemoryStore(&record.Record{Name: "s", Command: "x"})
+			store := record.NewMemoryStore(&config.Server{Name: "s", Command: "x"})
 			m := manage.New(openStore(t, store, opts), store, &manage.Options{Statuses: statuses})
 			until(t, m.Host(), "s", func(s host.Status) bool { return s.Stage == host.StageWaiting && s.Err != nil })
 			assert.OK(t, m.Close())
@@ -268,7 +268,7 @@ var mateclaw = []row{
 	{24, func(t *testing.T) {
 		opts := fakes(fakeServers{"hung": mcptest.NewServer(t, mcptest.Script{"server/discover": mcptest.Hang, "initialize": mcptest.Hang})})
 		opts.OpenWait = time.Millisecond
-		store := record.NewMemoryStore(&record.Record{Name: "hung", Command: "x"}, mateclawRecord(t, mateclawFilesystem))
+		store := record.NewMemoryStore(&config.Server{Name: "hung", Command: "x"}, mateclawRecord(t, mateclawFilesystem))
 		h := openStore(t, store, opts)
 		m := manage.New(h, store, nil)
 		assert.Value(m.Update(patience(t), "filesystem", mateclawPatch(t, mateclawUpdate)))(t)

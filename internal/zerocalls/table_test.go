@@ -117,7 +117,7 @@ var types = []any{
 	(*content.Content)(nil), (*content.Listing[any])(nil), (*content.Skill)(nil), (*content.UnknownPromptError)(nil),
 	(*docker.Isolator)(nil), (*doctor.Health)(nil), (*gateway.Gateway)(nil), (*login.Error)(nil),
 	(*login.Logins)(nil), (*manage.Manager)(nil), (*manage.Server)(nil), (*record.Error)(nil),
-	(*record.Patch)(nil), (*record.Record)(nil), (*replica.Member)(nil), (*skills.Catalogue)(nil),
+	(*record.Patch)(nil), (*config.Server)(nil), (*replica.Member)(nil), (*skills.Catalogue)(nil),
 	(*skills.HeldError)(nil), (*skills.Skill)(nil), (*skills.UnknownError)(nil), (*host.CallCounts)(nil),
 	(*host.ChangedError)(nil), (*host.Host)(nil), (*host.IsolationError)(nil), (*host.LaunchNotAllowedError)(nil),
 	(*host.NoUserError)(nil), (*host.ServersError)(nil), (*host.StaleLaunchError)(nil), (*host.UnknownServerError)(nil),

@@ -174,7 +174,7 @@ func (o *office) addServer(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, err = record.Add(r.Context(), o.servers, &record.Record{
+	_, err = record.Add(r.Context(), o.servers, &config.Server{
 		Name: r.FormValue("name"), Transport: config.TransportHTTP, URL: r.FormValue("url"), Trust: r.FormValue("trust") != "",
 	})
 	return err

@@ -28,24 +28,24 @@ func TestEditFile(t *testing.T) {
 			return err
 		}
 		r.Env["MORE"] = "${X}"
-		if err := f.Set("context7", &record.Patch{Keys: []string{"env", "enabled", "readTimeoutSeconds", "tools"}, Values: record.Record{
+		if err := f.Set("context7", &record.Patch{Keys: []string{"env", "enabled", "readTimeoutSeconds", "tools"}, Values: config.Server{
 			Env: r.Env, Disabled: true, ReadTimeout: 2 * r.ReadTimeout,
 			Tools: config.ToolFilter{Allow: []string{"search"}, Deny: []string{"rm", "mv"}},
 		}}); err != nil {
 			return err
 		}
-		if err := f.Set("two words", &record.Patch{Keys: []string{"name", "cwd"}, Values: record.Record{Name: "two more words", Cwd: "/srv"}}); err != nil {
+		if err := f.Set("two words", &record.Patch{Keys: []string{"name", "cwd"}, Values: config.Server{Name: "two more words", Cwd: "/srv"}}); err != nil {
 			return err
 		}
 		if err := f.Remove("tools"); err != nil {
 			return err
 		}
-		if err := f.Add(&record.Record{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
+		if err := f.Add(&config.Server{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
 			Headers: map[string]config.Secret{"X-A": "b"}, Tools: config.ToolFilter{Allow: []string{"one"}}}); err != nil {
 			return err
 		}
 		// What a variable of Codex says is changed by hand.
-		err = f.Set("figma", &record.Patch{Keys: []string{"headers"}, Values: record.Record{Headers: map[string]config.Secret{"Authorization": "Bearer x"}}})
+		err = f.Set("figma", &record.Patch{Keys: []string{"headers"}, Values: config.Server{Headers: map[string]config.Secret{"Authorization": "Bearer x"}}})
 		if err == nil || !strings.Contains(err.Error(), "by hand") {
 			return fmt.Errorf("want an error, got %w", err)
 		}

@@ -192,7 +192,7 @@ func (d *draft) content() (*content, error) {
 			if _, twice := said.entries[s.Title]; twice {
 				continue
 			}
-			if said.entries[s.Title], err = record.Of(s).Entry(); err != nil {
+			if said.entries[s.Title], err = s.Entry(); err != nil {
 				return nil, &editError{file: d.path, title: s.Title, err: err}
 			}
 			if s.Err != nil {
@@ -205,8 +205,8 @@ func (d *draft) content() (*content, error) {
 }
 
 // records returns the servers as new records, which are not shared.
-func (c *content) records() []*record.Record {
-	list := make([]*record.Record, len(c.servers))
+func (c *content) records() []*config.Server {
+	list := make([]*config.Server, len(c.servers))
 	for i, s := range c.servers {
 		list[i] = record.Of(s)
 	}

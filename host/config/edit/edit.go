@@ -147,7 +147,7 @@ func (f *File) Bytes() []byte { return f.draft.data }
 
 // Records returns the servers of the file, in its order, as records. An entry with
 // faults has those fields that could be read.
-func (f *File) Records() ([]*record.Record, error) {
+func (f *File) Records() ([]*config.Server, error) {
 	said, err := f.draft.content()
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func parseWritten(path string, data []byte, asWritten *config.Options) (*config.
 
 // Record returns the server of that name. The error wraps a [*record.Error] of
 // [record.CodeNotFound] if there is none.
-func (f *File) Record(name string) (*record.Record, error) {
+func (f *File) Record(name string) (*config.Server, error) {
 	said, err := f.draft.content()
 	if err != nil {
 		return nil, err
@@ -177,16 +177,16 @@ func (f *File) Record(name string) (*record.Record, error) {
 }
 
 // Add puts a new server behind the others. The error wraps a [*record.Error] of
-// [record.CodeNameTaken] if there is one of its name, and those of [record.Record.Validate].
-func (f *File) Add(r *record.Record) error {
-	if err := r.Validate(); err != nil {
+// [record.CodeNameTaken] if there is one of its name, and those of [record.Validate].
+func (f *File) Add(r *config.Server) error {
+	if err := record.Validate(r); err != nil {
 		return &editError{file: f.draft.path, title: r.Name, err: err}
 	}
-	return f.write("", r)
+	return f.write("", record.Of(r))
 }
 
 // Set changes the server of that name: what p does not say stays, what it says to be
-// empty goes, and a secret that p has masked stays what it is, see [record.Record.Apply]. A
+// empty goes, and a secret that p has masked stays what it is, see [record.Patch.Apply]. A
 // Name in p renames the server, at its place. The error wraps a [*record.Error] if there
 // is no such server or p cannot be applied.
 func (f *File) Set(name string, p *record.Patch) error {
@@ -194,7 +194,7 @@ func (f *File) Set(name string, p *record.Patch) error {
 	if err != nil {
 		return err
 	}
-	r, err := old.Apply(p)
+	r, err := p.Apply(old)
 	if err != nil {
 		return &editError{file: f.draft.path, title: name, err: err}
 	}
@@ -220,10 +220,10 @@ func (f *File) Remove(name string) error {
 // for that. The Key of each begins with the server's name.
 func (f *File) Remarks() []Remark { return slices.Clone(f.draft.remarks) }
 
-func (f *File) write(name string, r *record.Record) error {
+func (f *File) write(name string, r *config.Server) error {
 	entry, err := r.Entry()
 	if err != nil {
 		return &editError{file: f.draft.path, title: r.Name, err: err}
 	}
-	return f.draft.put(name, r.Name, entry)
+	return f.draft.put(name, r.Title, entry)
 }

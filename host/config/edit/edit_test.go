@@ -40,7 +40,7 @@ func readText(t *testing.T, path string) string {
 }
 
 func addCommand(name string) func(*File) error {
-	return func(f *File) error { return f.Add(&record.Record{Name: name, Command: "x"}) }
+	return func(f *File) error { return f.Add(&config.Server{Name: name, Command: "x"}) }
 }
 
 func TestEditNewFile(t *testing.T) {
@@ -91,11 +91,11 @@ func TestEditTouchesNothing(t *testing.T) {
 			return stop
 		}, "stop"},
 		{"no change", editStart, func(f *File) error {
-			return f.Set("files", &record.Patch{Keys: []string{"command"}, Values: record.Record{Command: "npx"}})
+			return f.Set("files", &record.Patch{Keys: []string{"command"}, Values: config.Server{Command: "npx"}})
 		}, ""},
 		{"there and back", editStart, func(f *File) error { return errors.Join(addCommand("one")(f), f.Remove("one")) }, ""},
-		{"bad record", editStart, func(f *File) error { return f.Add(&record.Record{Name: "x", URL: "ftp://x"}) }, "https://"},
-		{"no name", editStart, func(f *File) error { return f.Add(&record.Record{Command: "x"}) }, "name"},
+		{"bad record", editStart, func(f *File) error { return f.Add(&config.Server{Name: "x", URL: "ftp://x"}) }, "https://"},
+		{"no name", editStart, func(f *File) error { return f.Add(&config.Server{Command: "x"}) }, "name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := editFile(t, c.text)
@@ -165,11 +165,11 @@ func TestEditTogether(t *testing.T) {
 func TestEditOfFaultyEntries(t *testing.T) {
 	path := editFile(t, `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1}, "b": {"command": "y"}}}`)
 	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error {
-		return f.Set("a", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "d"}})
+		return f.Set("a", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "d"}})
 	}))
 	assert.Equal(t, readText(t, path), `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1, "description": "d"}, "b": {"command": "y"}}}`)
 	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error {
-		return f.Set("a", &record.Patch{Keys: []string{"args"}, Values: record.Record{Args: []string{"z"}}})
+		return f.Set("a", &record.Patch{Keys: []string{"args"}, Values: config.Server{Args: []string{"z"}}})
 	}))
 	assert.Contains(t, readText(t, path), `"args": ["z"]`)
 	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error { return f.Remove("a") }))
@@ -181,7 +181,7 @@ func TestEditLeavesEnvFile(t *testing.T) {
 	path := editFile(t, `{"mcpServers": {"a": {"command": "x", "envFile": "secrets.env"}}}`)
 	assert.OK(t, os.WriteFile(filepath.Join(filepath.Dir(path), "secrets.env"), []byte("A=s3cret\n"), 0o600))
 	err := Change(t.Context(), path, nil, func(f *File) error {
-		return f.Set("a", &record.Patch{Keys: []string{"env"}, Values: record.Record{Env: map[string]config.Secret{"B": "b"}}})
+		return f.Set("a", &record.Patch{Keys: []string{"env"}, Values: config.Server{Env: map[string]config.Secret{"B": "b"}}})
 	})
 	assert.OK(t, err)
 	assert.Equal(t, readText(t, path), `{"mcpServers": {"a": {"command": "x", "envFile": "secrets.env", "env": {"B": "b"}}}}`)
@@ -190,7 +190,7 @@ func TestEditLeavesEnvFile(t *testing.T) {
 func TestFileRecords(t *testing.T) {
 	d := assert.Value(newDraft(".mcp.json", []byte(editStart), nil))(t)
 	f := &File{d}
-	assert.OK(t, f.Add(&record.Record{Name: "web", URL: "https://example.com/${X}", Headers: map[string]config.Secret{"A": "${T}"}}))
+	assert.OK(t, f.Add(&config.Server{Name: "web", URL: "https://example.com/${X}", Headers: map[string]config.Secret{"A": "${T}"}}))
 	records, err := f.Records()
 	assert.OK(t, err)
 	assert.Equal(t, len(records), 2)
@@ -213,5 +213,5 @@ func TestEditRefusesUselessServers(t *testing.T) {
 func TestSkippedKeepTheirNames(t *testing.T) {
 	const text = `{"context_servers": {"db": {"source": "extension", "settings": {}}, "x": {"command": "x"}}}`
 	d := assert.Value(newDraft("settings.json", []byte(text), nil))(t)
-	assert.Is(t, (&File{d}).Add(&record.Record{Name: "db", Command: "y"}), &record.Error{Code: record.CodeNameTaken})
+	assert.Is(t, (&File{d}).Add(&config.Server{Name: "db", Command: "y"}), &record.Error{Code: record.CodeNameTaken})
 }

@@ -35,11 +35,11 @@ func ExampleChange() {
 `)
 	defer remove()
 	err := edit.Change(context.Background(), path, nil, func(f *edit.File) error {
-		if err := f.Add(&record.Record{Name: "web", URL: "https://example.com/mcp",
+		if err := f.Add(&config.Server{Name: "web", URL: "https://example.com/mcp",
 			Headers: map[string]config.Secret{"Authorization": "Bearer ${TOKEN}"}}); err != nil {
 			return err
 		}
-		if err := f.Set("files", &record.Patch{Keys: []string{"args"}, Values: record.Record{Args: []string{"-y", "server-files"}}}); err != nil {
+		if err := f.Set("files", &record.Patch{Keys: []string{"args"}, Values: config.Server{Args: []string{"-y", "server-files"}}}); err != nil {
 			return err
 		}
 		return f.Remove("old")
@@ -137,7 +137,7 @@ func ExampleOpenFileStore() {
 	}
 	ctx := context.Background()
 	store := edit.OpenFileStore(path, nil)
-	_, _, err = record.Update(ctx, store, "files", &record.Patch{Keys: []string{"lazy"}, Values: record.Record{Lazy: true}})
+	_, _, err = record.Update(ctx, store, "files", &record.Patch{Keys: []string{"lazy"}, Values: config.Server{Lazy: true}})
 	fmt.Println(err)
 	_, err = record.Remove(ctx, store, "other")
 	fmt.Println(err)
@@ -165,7 +165,7 @@ func ExampleFileStore_Keep() {
 	store.Keep(filepath.Join(dir, "state", "records.json"))
 
 	ctx := context.Background()
-	added, err := record.Add(ctx, store, &record.Record{Name: "files", Command: "npx"})
+	added, err := record.Add(ctx, store, &config.Server{Name: "files", Command: "npx"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -175,6 +175,6 @@ func ExampleFileStore_Keep() {
 		return
 	}
 	restored, err := record.Restore(ctx, store, added.ID)
-	fmt.Println(restored.Record, restored.ID == added.ID, err)
-	// Output: {"name":"files","transport":"stdio","command":"npx","enabled":true} true <nil>
+	fmt.Println(restored.Record.Title, restored.ID == added.ID, err)
+	// Output: files true <nil>
 }

@@ -106,9 +106,9 @@ func (f *FileStore) stored(said *content) ([]record.Stored, error) {
 	records := said.records()
 	all := make([]record.Stored, len(records))
 	for i, r := range records {
-		encoded, err := r.Encode()
+		encoded, err := record.Encode(r)
 		if err != nil {
-			return nil, fmt.Errorf("server %q: %w", r.Name, err)
+			return nil, fmt.Errorf("server %q: %w", r.Title, err)
 		}
 		all[i] = record.Stored{Record: r, Revision: f.revision(encoded)}
 	}
@@ -122,17 +122,18 @@ func (f *FileStore) revision(encoded []byte) record.Revision {
 }
 
 // Save implements [record.Store].
-func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old record.Revision) (record.Revision, error) {
+func (f *FileStore) Save(ctx context.Context, name string, r *config.Server, old record.Revision) (record.Revision, error) {
+	r = record.Of(r)
 	entry, err := r.Entry()
 	if err != nil {
 		return "", err
 	}
 	var saved record.Revision
 	err = f.change(ctx, false, func(d *draft, all []record.Stored) error {
-		if _, err := record.PlaceOf(all, name, r.Name, old); err != nil {
+		if _, err := record.PlaceOf(all, name, r.Title, old); err != nil {
 			return err
 		}
-		if err := d.put(name, r.Name, entry); err != nil {
+		if err := d.put(name, r.Title, entry); err != nil {
 			return err
 		}
 		said, err := d.content()
@@ -144,14 +145,14 @@ func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old
 			return err
 		}
 		for _, s := range after {
-			if s.Record.Name == r.Name {
+			if s.Record.Title == r.Title {
 				saved = s.Revision
 				return nil
 			}
 		}
-		return fmt.Errorf("server %q cannot be found in the file that would be written", r.Name)
+		return fmt.Errorf("server %q cannot be found in the file that would be written", r.Title)
 	}, func(past *history, all []record.Stored) error {
-		past.saved(all, name, r.Name)
+		past.saved(all, name, r.Title)
 		return nil
 	})
 	if err != nil {
@@ -189,7 +190,7 @@ func (f *FileStore) Deleted(ctx context.Context) ([]record.Stored, error) {
 
 // Restore implements [record.Store]. The record comes last in the file.
 func (f *FileStore) Restore(ctx context.Context, id string) error {
-	var r *record.Record
+	var r *config.Server
 	return f.change(ctx, false, func(d *draft, all []record.Stored) error {
 		past, err := f.history(ctx)
 		if err != nil {
@@ -204,16 +205,16 @@ func (f *FileStore) Restore(ctx context.Context, id string) error {
 			return &record.Error{Code: record.CodeNotFound, Name: id}
 		}
 		r = gone[at].Record
-		if _, err := record.PlaceOf(all, "", r.Name, ""); err != nil {
+		if _, err := record.PlaceOf(all, "", r.Title, ""); err != nil {
 			return err
 		}
 		entry, err := r.Entry()
 		if err != nil {
 			return err
 		}
-		return d.put("", r.Name, entry)
+		return d.put("", r.Title, entry)
 	}, func(past *history, all []record.Stored) error {
-		past.restored(all, id, r.Name)
+		past.restored(all, id, r.Title)
 		return nil
 	})
 }

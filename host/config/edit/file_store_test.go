@@ -41,7 +41,7 @@ func update(t *testing.T, s record.Store, name, patch string) {
 	at := assert.Value(record.Find(t.Context(), s, name))(t)
 	var p record.Patch
 	assert.OK(t, json.Unmarshal([]byte(patch), &p), "%s", patch)
-	next, err := at.Record.Apply(&p)
+	next, err := p.Apply(at.Record)
 	assert.OK(t, err, "%s", patch)
 	assert.Value(s.Save(t.Context(), name, next, at.Revision))(t)
 }
@@ -95,7 +95,7 @@ func TestFileStoreReadsReferencesAsWritten(t *testing.T) {
 func TestFileStoreOfOtherFormats(t *testing.T) {
 	s := place(t, "mcp.json", "{\n\t\"servers\": {\n\t\t\"a\": {\"type\": \"stdio\", \"command\": \"x\"}\n\t}, // end\n\t\"inputs\": []\n}\n", &config.Options{Format: "vscode"})
 	update(t, s, "a", `{"args": ["--key", "${input:key}"]}`)
-	assert.Value(s.Save(t.Context(), "", &record.Record{Name: "b", URL: "https://h/", Transport: config.TransportHTTP}, ""))(t)
+	assert.Value(s.Save(t.Context(), "", &config.Server{Name: "b", URL: "https://h/", Transport: config.TransportHTTP}, ""))(t)
 	c := assert.Value(s.Config(t.Context(), nil))(t)
 	assert.Equal(t, [...]any{c.Format, len(c.Servers), c.Servers[1].URL}, [...]any{"vscode", 2, "https://h/"})
 	assert.Contains(t, content(t, s), "// end")
@@ -104,7 +104,7 @@ func TestFileStoreOfOtherFormats(t *testing.T) {
 func TestFileStoreMakesTheFile(t *testing.T) {
 	s := edit.OpenFileStore(filepath.Join(t.TempDir(), "mcp.json"), nil)
 	assert.Equal(t, len(assert.Value(s.Config(t.Context(), nil))(t).Servers), 0, "servers")
-	assert.Value(s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, ""))(t)
+	assert.Value(s.Save(t.Context(), "", &config.Server{Name: "a", Command: "x"}, ""))(t)
 	info, err := os.Stat(s.Path())
 	assert.True(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o600), "%v, %v", info, err)
 }
@@ -112,7 +112,7 @@ func TestFileStoreMakesTheFile(t *testing.T) {
 func TestFileStoreLeavesABrokenFileAlone(t *testing.T) {
 	text := `{"mcpServers": {"a": {"command": "x",, "env": {"K": "canary"}}}}`
 	s := place(t, "mcp.json", text, nil)
-	_, err := s.Save(t.Context(), "", &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "canary"}}, "")
+	_, err := s.Save(t.Context(), "", &config.Server{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "canary"}}, "")
 	assert.Equal(t, assert.As[*config.Error](t, err).Line, 1)
 	assert.Lacks(t, err.Error(), "canary")
 	assert.Equal(t, content(t, s), text)
@@ -139,11 +139,11 @@ func TestFileStoreOfAReadOnlyFolder(t *testing.T) {
 	s := place(t, "mcp.json", `{"mcpServers": {}}`, nil)
 	assert.OK(t, os.Chmod(filepath.Dir(s.Path()), 0o500))
 	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(s.Path()), 0o700) })
-	assert.Contains(t, fmt.Sprint(assert.Err(s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, ""))), s.Path())
+	assert.Contains(t, fmt.Sprint(assert.Err(s.Save(t.Context(), "", &config.Server{Name: "a", Command: "x"}, ""))), s.Path())
 }
 
 func TestReadStoreOfMemory(t *testing.T) {
-	m := record.NewMemoryStore(&record.Record{Name: "A b", Command: "x", Args: []string{"${V}"}}, &record.Record{Name: "bad", URL: "${V}"})
+	m := record.NewMemoryStore(&config.Server{Name: "A b", Command: "x", Args: []string{"${V}"}}, &config.Server{Name: "bad", URL: "${V}"})
 	c, err := record.Read(context.Background(), m, &config.Options{Lookup: func(string) (string, bool) { return "v", true }, Scope: config.ScopeUser})
 	assert.OK(t, err)
 	assert.Equal(t, len(c.Servers), 2)
@@ -194,9 +194,9 @@ func process(t *testing.T, part string) (wait func()) {
 	return func() { assert.Equal(t, cmd.Wait(), nil, "%s", part) }
 }
 
-func encoded(t *testing.T, r *record.Record) []byte {
+func encoded(t *testing.T, r *config.Server) []byte {
 	t.Helper()
-	return assert.Value(r.Encode())(t)
+	return assert.Value(record.Encode(r))(t)
 }
 
 // What a file store keeps beside its file is there in the next run, and what stands in
@@ -217,7 +217,7 @@ func TestFileStoreKeepsItsPast(t *testing.T) {
 	}
 	files, web := find("files").ID, find("web").ID
 	assert.True(t, files != "" && files != web, "%q and %q are two IDs", files, web)
-	_, _, err := record.Update(t.Context(), again(), files, &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: "documents"}})
+	_, _, err := record.Update(t.Context(), again(), files, &record.Patch{Keys: []string{"name"}, Values: config.Server{Name: "documents"}})
 	assert.OK(t, err)
 	assert.Equal(t, find(files).Record.Name, "documents", "the record of the ID")
 	assert.Value(record.Remove(t.Context(), again(), files))(t)
@@ -253,7 +253,7 @@ func TestProposedIsWritten(t *testing.T) {
 		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		opts := &config.Options{Scope: config.ScopeUser}
 		store := edit.OpenFileStore(path, opts)
-		if _, err := record.Add(t.Context(), store, &record.Record{Name: "new", Command: "x", Proposed: true}); err != nil {
+		if _, err := record.Add(t.Context(), store, &config.Server{Name: "new", Command: "x", Proposed: true}); err != nil {
 			t.Logf("%s: %v", name, err)
 			all, readErr := store.Records(t.Context())
 			assert.OK(t, readErr, "%s", name)

@@ -27,22 +27,20 @@ func doStep(t *testing.T, f *File, line string) error {
 	verb, rest, _ := strings.Cut(line, " ")
 	name, text, _ := strings.Cut(rest, " ")
 	name = strings.ReplaceAll(name, "+", " ")
-	var r record.Record
 	var p record.Patch
 	var err error
 	switch verb {
-	case "set":
+	case "set", "add", "put":
 		err = json.Unmarshal([]byte(text), &p)
-	case "add", "put":
-		err = json.Unmarshal([]byte(text), &r)
-		r.Name = name
 	}
 	assert.OK(t, err, "%s", line)
 	switch verb {
 	case "add":
-		return f.Add(&r)
+		p.Values.Title = name
+		return f.Add(&p.Values)
 	case "put":
-		return f.write(name, &r)
+		p.Values.Title = name
+		return f.write(name, &p.Values)
 	case "set":
 		return f.Set(name, &p)
 	case "remove":
@@ -111,7 +109,7 @@ func play() bool {
 	case "store":
 		store := OpenFileStore(path, nil)
 		for i := 0; i < 10 && err == nil; i++ {
-			_, err = store.Save(context.Background(), "", &record.Record{Name: fmt.Sprint(name, i), Command: "x"}, "")
+			_, err = store.Save(context.Background(), "", &config.Server{Name: fmt.Sprint(name, i), Command: "x"}, "")
 			if err == nil {
 				err = count(store)
 			}

@@ -70,9 +70,9 @@ func (h *history) identify(all []record.Stored) []record.Stored {
 	taken := h.taken()
 	for i := range all {
 		s := &all[i]
-		o, ok := h.Known[s.Record.Name]
+		o, ok := h.Known[s.Record.Title]
 		if !ok {
-			o.ID = idOf(s.Record.Name, taken)
+			o.ID = idOf(s.Record.Title, taken)
 			taken[o.ID] = true
 		}
 		s.ID, s.Created, s.Updated = o.ID, o.Created, o.Updated
@@ -97,7 +97,7 @@ func (h *history) taken() map[string]bool {
 func (h *history) settle(all []record.Stored) {
 	h.Known, h.Deleted = make(map[string]record.Stored, len(all)), slices.Clone(h.Deleted)
 	for _, s := range all {
-		h.Known[s.Record.Name] = known(s)
+		h.Known[s.Record.Title] = known(s)
 	}
 }
 
@@ -123,12 +123,12 @@ func (h *history) saved(all []record.Stored, name, next string) {
 
 // removed notes that a record, one of all, which are those before, was deleted.
 func (h *history) removed(all []record.Stored, s record.Stored) error {
-	encoded, err := s.Record.Encode()
+	encoded, err := record.Encode(s.Record)
 	if err != nil {
 		return err
 	}
 	h.settle(all)
-	delete(h.Known, s.Record.Name)
+	delete(h.Known, s.Record.Title)
 	s = known(s)
 	s.Deleted = noted()
 	h.Deleted = append(h.Deleted, deletedRecord{s, encoded})

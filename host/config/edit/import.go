@@ -237,10 +237,10 @@ func (i *importer) server(s *config.Server) {
 	}
 	entry, err := r.Entry()
 	if err == nil {
-		err = r.Validate()
+		err = record.Validate(r)
 	}
 	if err == nil {
-		err = i.target.put(title, r.Name, entry)
+		err = i.target.put(title, r.Title, entry)
 	}
 	if err != nil {
 		out.Skipped = err
@@ -254,7 +254,7 @@ func (out *Imported) lost(key, text string) {
 }
 
 // own drops what is true in the source only.
-func (i *importer) own(out *Imported, r *record.Record) {
+func (i *importer) own(out *Imported, r *config.Server) {
 	if r.Trust {
 		r.Trust = false
 		out.lost("trust", "is not taken over: set it there yourself if you trust the server")
@@ -278,7 +278,7 @@ func (i *importer) own(out *Imported, r *record.Record) {
 	}
 	path := "" // of a file of variables
 	delete(r.Extra, "envFile")
-	if e := i.entries[r.Name]; e != nil {
+	if e := i.entries[r.Title]; e != nil {
 		for j := range e.Value.Members {
 			switch key := e.Value.Members[j].Key; {
 			case e.Value.Members[j].Value.Kind == jsonc.Null:
@@ -317,7 +317,7 @@ func (d *draft) folder() string {
 }
 
 // carry makes r what the target's program can be told.
-func (i *importer) carry(out *Imported, r *record.Record) {
+func (i *importer) carry(out *Imported, r *config.Server) {
 	write := i.target.write
 	name := i.target.doc.Dialect.Name
 	if write.Always && write.Transports[config.TransportAuto] == "" && r.Kind() == config.TransportAuto {
@@ -390,6 +390,6 @@ func (i *importer) carry(out *Imported, r *record.Record) {
 		out.Skipped = err
 		return
 	}
-	next.Name = r.Name
+	next.Title, next.Name = r.Title, r.Name
 	*r = *next
 }

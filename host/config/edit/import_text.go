@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
@@ -108,7 +107,7 @@ func shownKind(inner string) string {
 
 // record carries all values of r, and calls say for each reference that the target's
 // program does not replace.
-func (x *translation) record(r *record.Record, say func(key, reference string)) {
+func (x *translation) record(r *config.Server, say func(key, reference string)) {
 	at := func(key, value string) string {
 		out := x.text(value)
 		for _, reference := range x.unknown {

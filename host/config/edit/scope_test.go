@@ -52,7 +52,7 @@ func TestEditOfTheLocalScope(t *testing.T) {
 			}
 			opts := &config.Options{Scope: config.ScopeLocal, Project: project, Format: "mcpServers"}
 			assert.OK(t, Change(t.Context(), path, opts, func(f *File) error {
-				return f.Add(&record.Record{Name: "a", Command: "local"})
+				return f.Add(&config.Server{Name: "a", Command: "local"})
 			}))
 			got, scope := command(mergedFor(t, home, project), "a")
 			assert.Equal(t, got, "local")
@@ -76,7 +76,7 @@ func TestLocalScopeThatCannotBe(t *testing.T) {
 		"no place":   {Scope: config.ScopeLocal, Format: "vscode", Project: t.TempDir()},
 	} {
 		path := filepath.Join(t.TempDir(), "mcp.json")
-		err := Change(t.Context(), path, opts, func(f *File) error { return f.Add(&record.Record{Name: "a", Command: "x"}) })
+		err := Change(t.Context(), path, opts, func(f *File) error { return f.Add(&config.Server{Name: "a", Command: "x"}) })
 		var wrong *config.Error
 		var edit *editError
 		assert.True(t, errors.As(err, &wrong) || errors.As(err, &edit), "%s: the error %v", name, err)

@@ -83,7 +83,7 @@ type twoStores struct {
 }
 
 // add adds records and expects success.
-func (p *twoStores) add(records ...*record.Record) {
+func (p *twoStores) add(records ...*config.Server) {
 	p.Helper()
 	for _, r := range records {
 		rev, err := p.first.Save(p.Context(), "", r, "")
@@ -106,7 +106,7 @@ func (p *twoStores) get(s record.Store, name string) record.Stored {
 }
 
 // expect compares what both stores have with records, in order.
-func (p *twoStores) expect(records ...*record.Record) {
+func (p *twoStores) expect(records ...*config.Server) {
 	p.Helper()
 	for _, s := range []record.Store{p.first, p.second} {
 		all, err := s.Records(p.Context())
@@ -119,9 +119,9 @@ func (p *twoStores) expect(records ...*record.Record) {
 }
 
 // text is a record in clear.
-func (p *twoStores) text(r *record.Record) string {
+func (p *twoStores) text(r *config.Server) string {
 	p.Helper()
-	data, err := r.Encode()
+	data, err := record.Encode(r)
 	assert.OK(p, err, "Encode")
 	return string(data)
 }
@@ -132,13 +132,13 @@ func (p *twoStores) expectCode(what string, err error, code record.Code) {
 }
 
 // local is a server of that name with one more thing to tell it from others.
-func local(name, description string) *record.Record {
-	return &record.Record{Name: name, Command: "run", Transport: config.TransportStdio, Description: description}
+func local(name, description string) *config.Server {
+	return &config.Server{Name: name, Command: "run", Transport: config.TransportStdio, Description: description}
 }
 
 // records are two that have something in every field together.
-func records() []*record.Record {
-	return []*record.Record{
+func records() []*config.Server {
+	return []*config.Server{
 		{
 			Name: "A b_c.d-9", Description: "two\nlines, \"quotes\", \\, 漢字 \u2028 <b>&", Transport: config.TransportStdio,
 			Command: "npx", Args: []string{"-y", "", "a b", "--token=${TOKEN}", "**/*", `"`, `\`, "ünï"},
@@ -343,7 +343,7 @@ func checkServers(p *twoStores) {
 	p.add(records()...)
 	p.add(local("broken", ""))
 	got := p.get(p.first, "broken")
-	if _, err := p.first.Save(p.Context(), "broken", &record.Record{Name: "broken", Transport: config.TransportSSE, URL: "ftp://x"}, got.Revision); err != nil {
+	if _, err := p.first.Save(p.Context(), "broken", &config.Server{Name: "broken", Transport: config.TransportSSE, URL: "ftp://x"}, got.Revision); err != nil {
 		return // a store may refuse what cannot be read back
 	}
 	lookup := func(name string) (string, bool) { return "value-of-" + name, true }

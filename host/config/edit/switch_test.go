@@ -122,7 +122,7 @@ func TestRemarks(t *testing.T) {
 func TestGeminiLists(t *testing.T) {
 	const path, text = ".gemini/settings.json", `{"mcp": {"allowed": ["a"]}, "mcpServers": {"a": {"command": "x"}}}`
 	add := func(disabled bool) func(*File) error {
-		return func(f *File) error { return f.Add(&record.Record{Name: "z", Command: "z", Disabled: disabled}) }
+		return func(f *File) error { return f.Add(&config.Server{Name: "z", Command: "z", Disabled: disabled}) }
 	}
 	remove := func(f *File) error { return f.Remove("z") }
 	on, _ := editText(t, path, text, add(false))
@@ -130,7 +130,7 @@ func TestGeminiLists(t *testing.T) {
 	got, _ := editText(t, path, on, remove)
 	assert.Equal(t, got, text)
 	renamed, _ := editText(t, path, on, func(f *File) error {
-		return f.Set("z", &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: "y"}})
+		return f.Set("z", &record.Patch{Keys: []string{"name"}, Values: config.Server{Name: "y"}})
 	})
 	assert.Equal(t, renamed, strings.ReplaceAll(strings.ReplaceAll(on, `"z":`, `"y":`), `"z"]`, `"y"]`))
 	off, _ := editText(t, path, `{"mcpServers": {"a": {"command": "x"}}}`, add(true))
@@ -156,17 +156,17 @@ func TestToolList(t *testing.T) {
 		{`["*"]`, config.ToolFilter{Deny: []string{"rm"}}, `{"mcpServers": {"a": {"type": "local", "command": "x", "tools": ["*"], "excludeTools": ["rm"]}}}`},
 	} {
 		got, _ := editText(t, path, with(test.before), func(f *File) error {
-			return f.Set("a", &record.Patch{Keys: []string{"tools", "env"}, Values: record.Record{Tools: test.tools, Env: map[string]config.Secret{}}})
+			return f.Set("a", &record.Patch{Keys: []string{"tools", "env"}, Values: config.Server{Tools: test.tools, Env: map[string]config.Secret{}}})
 		})
 		assert.Equal(t, got, test.after)
 	}
 	got, _ := editText(t, path, `{"mcpServers": {}}`, func(f *File) error {
-		return f.Add(&record.Record{Name: "a", Command: "x", Tools: config.ToolFilter{Allow: []string{"read"}}})
+		return f.Add(&config.Server{Name: "a", Command: "x", Tools: config.ToolFilter{Allow: []string{"read"}}})
 	})
 	assert.Contains(t, got, `"tools": ["read"]`)
 	d, err := newDraft(path, []byte(with(`["read"]`)), nil)
 	assert.OK(t, err)
-	err = (&File{d}).Set("a", &record.Patch{Keys: []string{"tools"}, Values: record.Record{Tools: config.ToolFilter{Rename: map[string]string{"read": "get"}}}})
+	err = (&File{d}).Set("a", &record.Patch{Keys: []string{"tools"}, Values: config.Server{Tools: config.ToolFilter{Rename: map[string]string{"read": "get"}}}})
 	assert.As[*editError](t, err)
 }
 
@@ -175,7 +175,7 @@ func TestNamelessIsNotAdded(t *testing.T) {
 	const text = `{"mcpServers": [{"command": "x"}]}`
 	f := &File{assert.Value(newDraft("f.json", []byte(text), nil))(t)}
 	for what, err := range map[string]error{
-		"Set": f.Set("", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "d"}}), "Remove": f.Remove(""),
+		"Set": f.Set("", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "d"}}), "Remove": f.Remove(""),
 	} {
 		assert.Is(t, err, &record.Error{Code: record.CodeNotFound}, "%s", what)
 	}
@@ -191,7 +191,7 @@ func TestSetVariables(t *testing.T) {
 		text := `{"mcpServers": {"a": ` + entry + `}}`
 		set := func(env map[string]config.Secret, text string) string {
 			got, _ := editText(t, "f.json", text, func(f *File) error {
-				return f.Set("a", &record.Patch{Keys: []string{"env"}, Values: record.Record{Env: env}})
+				return f.Set("a", &record.Patch{Keys: []string{"env"}, Values: config.Server{Env: env}})
 			})
 			return got
 		}
@@ -199,7 +199,7 @@ func TestSetVariables(t *testing.T) {
 	}
 	// Other changes are made too.
 	got, _ := editText(t, "f.json", `{"mcpServers": {"a": {"command": "x", "env": {"A": "1"}, "lazy": true}}}`, func(f *File) error {
-		return f.Set("a", &record.Patch{Keys: []string{"env", "command"}, Values: record.Record{Env: map[string]config.Secret{}, Command: "y"}})
+		return f.Set("a", &record.Patch{Keys: []string{"env", "command"}, Values: config.Server{Env: map[string]config.Secret{}, Command: "y"}})
 	})
 	assert.Equal(t, got, `{"mcpServers": {"a": {"command": "y", "lazy": true}}}`)
 }
@@ -211,7 +211,7 @@ func TestNewFileOfAPlace(t *testing.T) {
 		".gemini/settings.json": `{"mcpServers": `, "mcp-servers.json": `{"servers": `, "any.json": `{"mcpServers": `,
 	} {
 		d := assert.Value(newDraft(path, nil, nil))(t)
-		assert.OK(t, (&File{d}).Add(&record.Record{Name: "a", Command: "x"}), "%s", path)
+		assert.OK(t, (&File{d}).Add(&config.Server{Name: "a", Command: "x"}), "%s", path)
 		assert.True(t, strings.HasPrefix(strings.ReplaceAll(strings.Join(strings.Fields(string(d.data)), " "), "{ ", "{"), want), "%s", path)
 	}
 }

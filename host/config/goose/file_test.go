@@ -30,16 +30,16 @@ func TestEditFile(t *testing.T) {
 			return err
 		}
 		r.Env["MORE"] = "${X}"
-		if err := f.Set("github", &record.Patch{Keys: []string{"env", "enabled", "readTimeoutSeconds", "args", "tools"}, Values: record.Record{Env: r.Env, Disabled: true, ReadTimeout: 2 * r.ReadTimeout, Args: []string{"-y", "@modelcontextprotocol/server-github@2"}, Tools: config.ToolFilter{Allow: []string{"search"}}}}); err != nil {
+		if err := f.Set("github", &record.Patch{Keys: []string{"env", "enabled", "readTimeoutSeconds", "args", "tools"}, Values: config.Server{Env: r.Env, Disabled: true, ReadTimeout: 2 * r.ReadTimeout, Args: []string{"-y", "@modelcontextprotocol/server-github@2"}, Tools: config.ToolFilter{Allow: []string{"search"}}}}); err != nil {
 			return err
 		}
-		if err := f.Set("nested", &record.Patch{Keys: []string{"name", "command"}, Values: record.Record{Name: "was nested", Command: "uv"}}); err != nil {
+		if err := f.Set("nested", &record.Patch{Keys: []string{"name", "command"}, Values: config.Server{Name: "was nested", Command: "uv"}}); err != nil {
 			return err
 		}
 		if err := f.Remove("ours"); err != nil {
 			return err
 		}
-		return f.Add(&record.Record{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
+		return f.Add(&config.Server{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
 			Headers: map[string]config.Secret{"X-A": "b c"}, Tools: config.ToolFilter{Allow: []string{"one"}}})
 	}))
 	got := assert.Value(os.ReadFile(path))(t)
@@ -78,14 +78,14 @@ func TestEditContinue(t *testing.T) {
 	opts := &config.Options{Formats: []*config.Format{Format(), Continue()}}
 	for _, change := range []func(*edit.File) error{
 		func(f *edit.File) error {
-			return f.Add(&record.Record{Name: "files", Command: "npx", Args: []string{"-y", "files"}, Env: map[string]config.Secret{"KEY": "${{ secrets.KEY }}"}})
+			return f.Add(&config.Server{Name: "files", Command: "npx", Args: []string{"-y", "files"}, Env: map[string]config.Secret{"KEY": "${{ secrets.KEY }}"}})
 		},
 		func(f *edit.File) error {
-			return f.Add(&record.Record{Name: "web", URL: "https://web.example.com/mcp", Transport: config.TransportHTTP,
+			return f.Add(&config.Server{Name: "web", URL: "https://web.example.com/mcp", Transport: config.TransportHTTP,
 				Headers: map[string]config.Secret{"X-A": "b"}, ConnectTimeout: 9 * time.Second})
 		},
 		func(f *edit.File) error {
-			return f.Set("web", &record.Patch{Keys: []string{"connectTimeoutSeconds", "headers"}, Values: record.Record{ConnectTimeout: 2 * time.Second, Headers: map[string]config.Secret{"X-A": "c", "X-B": "d"}}})
+			return f.Set("web", &record.Patch{Keys: []string{"connectTimeoutSeconds", "headers"}, Values: config.Server{ConnectTimeout: 2 * time.Second, Headers: map[string]config.Secret{"X-A": "c", "X-B": "d"}}})
 		},
 	} {
 		assert.OK(t, edit.Change(t.Context(), path, opts, change))

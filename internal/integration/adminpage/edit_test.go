@@ -85,7 +85,7 @@ func TestStaleForm(t *testing.T) {
 	p.settled("/servers")
 	assert.OK(t, p.Eval("history.back()", nil))
 	p.awaitText("What you typed here before is shown.")
-	assert.Value(s.manager.Update(hosttest.Watchdog(t), "weather", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "theirs"}}))(t)
+	assert.Value(s.manager.Update(hosttest.Watchdog(t), "weather", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "theirs"}}))(t)
 	p.button("form", "Address", "Save")
 	p.awaitText("was changed elsewhere")
 	p.button("form", "Address", "Keep what is written here")

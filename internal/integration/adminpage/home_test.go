@@ -12,7 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
@@ -54,7 +53,7 @@ func TestNeeds(t *testing.T) {
 // TestManyNeeds has more servers that need a login than the first view shows at once: their list stays in sight.
 func TestManyNeeds(t *testing.T) {
 	as := authtest.NewServer(t, nil)
-	var records []*record.Record
+	var records []*config.Server
 	for i := range 10 {
 		r := remote(fmt.Sprintf("vault-%d", i), as.NewMCP(nil).URL)
 		r.Identity = config.IdentityUser

@@ -56,27 +56,27 @@ type site struct {
 }
 
 // local is the record of a server that is this test program.
-func local(t *testing.T, name, mode string) *record.Record {
+func local(t *testing.T, name, mode string) *config.Server {
 	t.Helper()
 	program := assert.Value(os.Executable())(t)
-	return &record.Record{Name: name, Command: program, Env: map[string]config.Secret{
+	return &config.Server{Name: name, Command: program, Env: map[string]config.Secret{
 		hosttest.ServerMode: config.Secret(mode), "GORACE": "atexit_sleep_ms=0", "API_TOKEN": config.Secret(hosttest.Secret),
 	}}
 }
 
 // remote is the record of a server over HTTP.
-func remote(name, url string) *record.Record {
-	return &record.Record{Name: name, URL: url, Transport: config.TransportHTTP}
+func remote(name, url string) *config.Server {
+	return &config.Server{Name: name, URL: url, Transport: config.TransportHTTP}
 }
 
 // open opens a site whose host has the records.
-func open(t *testing.T, records ...*record.Record) *site {
+func open(t *testing.T, records ...*config.Server) *site {
 	t.Helper()
 	return openReplica(t, nil, records...)
 }
 
 // openPage opens a site whose host has the records, and its page as the owner.
-func openPage(t *testing.T, records ...*record.Record) (*site, *tab) {
+func openPage(t *testing.T, records ...*config.Server) (*site, *tab) {
 	t.Helper()
 	s := open(t, records...)
 	p := s.tab(chromium.Start(t))
@@ -85,7 +85,7 @@ func openPage(t *testing.T, records ...*record.Record) (*site, *tab) {
 }
 
 // openReplica opens a site that shows the calls of all replicas of a member.
-func openReplica(t *testing.T, m *replica.Member, records ...*record.Record) *site {
+func openReplica(t *testing.T, m *replica.Member, records ...*config.Server) *site {
 	t.Helper()
 	ctx := t.Context()
 	file := assert.Value(activity.OpenFile(filepath.Join(t.TempDir(), "activity.jsonl")))(t)
@@ -164,7 +164,7 @@ func openBusy(t *testing.T) *site {
 		remote("mail", serveHTTP(t, mailServer())),
 		remote("notes", serveHTTP(t, notes)),
 		remote("hostile", serveHTTP(t, hostileServer())),
-		&record.Record{Name: "broken", Command: "no-such-command", Args: []string{"--port", "7"}},
+		&config.Server{Name: "broken", Command: "no-such-command", Args: []string{"--port", "7"}},
 		vault, calendar, off, proposed,
 	)
 	s.notes, s.as = notes, as

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
@@ -65,7 +65,7 @@ const maxHeap = 100 << 20
 // TestTenThousand opens the tools of a host that has 10,000. With -v it prints how fast that was.
 func TestTenThousand(t *testing.T) {
 	const servers, each = 10, 1000
-	var records []*record.Record
+	var records []*config.Server
 	for i := range servers {
 		server := newServer(fmt.Sprint("s", i))
 		for j := range each {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
-	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
@@ -30,7 +30,7 @@ const maxIdle = 2000
 // TestHundredServers opens the first view of a host with a hundred servers, of which ten fail and are tried again, and leaves
 // it open while they are. With -v it prints how fast that was.
 func TestHundredServers(t *testing.T) {
-	var records []*record.Record
+	var records []*config.Server
 	address := serveHTTP(t, notesServer())
 	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	defer down.Close()

@@ -75,17 +75,17 @@ func addCommand(b *belt.Belt) *cobra.Command {
 			_, err = record.Add(cmd.Context(), store, r)
 			if a.force && errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
 				var old record.Stored
-				if old, err = record.Find(cmd.Context(), store, r.Name); err == nil {
-					_, err = store.Save(cmd.Context(), old.Record.Name, r, old.Revision)
+				if old, err = record.Find(cmd.Context(), store, r.Title); err == nil {
+					_, err = store.Save(cmd.Context(), old.Record.Title, r, old.Revision)
 				}
 			}
 			if err != nil {
-				return explainTaken(r.Name, err)
+				return explainTaken(r.Title, err)
 			}
 			if scope.NeedsApproval() {
-				note = "Before it starts its launch has to be allowed: mcpbelt allow " + r.ServerName()
+				note = "Before it starts its launch has to be allowed: mcpbelt allow " + r.Name
 			}
-			return changed{"added", r.ServerName(), file, note}.show(cmd.Context(), b)
+			return changed{"added", r.Name, file, note}.show(cmd.Context(), b)
 		},
 	}
 	f := cmd.Flags()
@@ -122,7 +122,7 @@ func (a *addition) offered(cmd *cobra.Command, b *belt.Belt, store record.Store,
 		return nil, err
 	}
 	if old, err := record.Find(cmd.Context(), store, o.Name); err == nil && !a.force { // before its secrets are replaced
-		return nil, explainTaken(o.Name, &record.Error{Code: record.CodeNameTaken, Name: old.Record.Name, Field: "name"})
+		return nil, explainTaken(o.Name, &record.Error{Code: record.CodeNameTaken, Name: old.Record.Title, Field: "name"})
 	}
 	s, err := config.ParseEntry(cmd.Context(), o.Name, o.Entry, b.Reading())
 	if err != nil {
@@ -202,7 +202,7 @@ func setCommand(b *belt.Belt) *cobra.Command {
 
 // allKeys returns the keys of an entry that a command line can change.
 func allKeys() (keys []string) {
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[record.Record]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[config.Server]()) {
 		if key := f.Tag.Get("key"); key != "" && key != "builtin" && key != "proposed" {
 			keys = append(keys, key)
 		}
@@ -212,12 +212,12 @@ func allKeys() (keys []string) {
 
 // record returns the server that the command line describes, and the keys that it names. Of the server that is changed,
 // nil if one is added, variables and headers stay.
-func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string, old *record.Record) (*record.Record, []string, error) {
+func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string, old *config.Server) (*config.Server, []string, error) {
 	var command []string
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		args, command = args[:dash], args[dash:]
 	}
-	r, keys := &record.Record{}, slices.Clone(a.unset)
+	r, keys := &config.Server{}, slices.Clone(a.unset)
 	var err error
 	switch both := command != nil && a.command != ""; {
 	case len(args) == 0:
@@ -244,8 +244,8 @@ func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string, old *
 	if len(command) > 0 {
 		r.Command, r.Args, keys = command[0], command[1:], append(keys, "command", "args")
 	}
-	if r.Name = args[0]; old != nil {
-		r.Name = cmp.Or(a.name, old.Name)
+	if r.Title = args[0]; old != nil {
+		r.Title = cmp.Or(a.name, old.Title)
 		for key, of := range map[string]struct{ to, from *map[string]config.Secret }{"env": {&r.Env, &old.Env}, "headers": {&r.Headers, &old.Headers}} {
 			if !slices.Contains(keys, key) {
 				*of.to = maps.Clone(*of.from)
@@ -271,11 +271,11 @@ func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string, old *
 			}
 		}
 	}
-	return r, keys, err
+	return record.Of(r), keys, err
 }
 
 // readJSON reads an entry as it stands in a file of any program, or a whole file with one server.
-func (a *addition) readJSON(ctx context.Context, b *belt.Belt, name, text string) (*record.Record, error) {
+func (a *addition) readJSON(ctx context.Context, b *belt.Belt, name, text string) (*config.Server, error) {
 	data := []byte(text)
 	if text == "-" {
 		const most = 1 << 20
@@ -288,5 +288,5 @@ func (a *addition) readJSON(ctx context.Context, b *belt.Belt, name, text string
 	if err != nil {
 		return nil, cli.UsageError("%v", err)
 	}
-	return record.Of(s), nil
+	return s, nil
 }

@@ -31,7 +31,7 @@ func changeCommands(b *belt.Belt) []*cobra.Command {
 	return []*cobra.Command{
 		setCommand(b), changeCommand(b, "remove", "removed", 1, 1, remove),
 		update("rename", "renamed", 2, func(args []string) *record.Patch {
-			return &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: args[1]}}
+			return &record.Patch{Keys: []string{"name"}, Values: config.Server{Title: args[1]}}
 		}),
 		update("enable", "enabled", 1, func([]string) *record.Patch { return record.Switch(true) }),
 		update("disable", "disabled", 1, func([]string) *record.Patch { return record.Switch(false) }),

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -50,17 +51,17 @@ func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallTool
 	case name == "":
 		return Failed(errors.New(`"name" is missing: say which server`)), nil
 	}
-	named, off := &record.Record{Name: name}, false // as its owner has left it
+	named, off := record.Of(&config.Server{Title: name}), false // as its owner has left it
 	if operation != "add" {
 		is, err := s.Manager.Server(ctx, name)
 		if err != nil {
 			return Failed(err), ctx.Err()
 		}
 		named = is.Record
-		by, _ := s.Off.Load(named.Name)
+		by, _ := s.Off.Load(named.Title)
 		off = named.Disabled && by != asLeft(is)
 	}
-	if !s.Sees(named.ServerName()) {
+	if !s.Sees(named.Name) {
 		if operation != "add" { // it is none of theirs, so that there is none
 			return Failed(&record.Error{Code: record.CodeNotFound, Name: name}), nil
 		}
@@ -69,7 +70,7 @@ func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallTool
 	if operation == "enable" && off {
 		return Failed(errors.New("its owner has switched it off, and alone can switch it on")), nil
 	}
-	report, err := do.do(ctx, s.Manager, named.Name, server)
+	report, err := do.do(ctx, s.Manager, named.Title, server)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -78,11 +79,11 @@ func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallTool
 		return Failed(err), nil
 	}
 	if operation == "disable" && !off {
-		if is, err := s.Manager.Server(ctx, named.Name); err == nil && is.Record.Disabled {
-			s.Off.Store(named.Name, asLeft(is))
+		if is, err := s.Manager.Server(ctx, named.Title); err == nil && is.Record.Disabled {
+			s.Off.Store(named.Title, asLeft(is))
 		}
 	}
-	return text(s.said(do.done, named.ServerName(), report)), nil
+	return text(s.said(do.done, named.Name, report)), nil
 }
 
 // asLeft returns what tells a change of a server from the one before: revisions of a file are equal if the text is.
@@ -147,7 +148,7 @@ func (s *Servers) reason(name string, err error) string {
 
 // decode reads what a caller says of a server, and reports whether it changes the launch. It refuses what they may not say,
 // such as that it is trusted.
-func decode(server object, missing string, into any) (launch bool, err error) {
+func decode(server object, missing string, into *record.Patch) (launch bool, err error) {
 	if server == nil {
 		return false, errors.New(`"server" is missing: ` + missing)
 	}
@@ -164,12 +165,16 @@ func decode(server object, missing string, into any) (launch bool, err error) {
 }
 
 func add(ctx context.Context, m *manage.Manager, name string, server object) (host.Report, error) {
-	var r record.Record
-	if _, err := decode(server, `say what it is, such as {"command":"…","args":["…"]} or {"url":"…"}`, &r); err != nil {
+	var p record.Patch
+	if _, err := decode(server, `say what it is, such as {"command":"…","args":["…"]} or {"url":"…"}`, &p); err != nil {
 		return host.Report{}, err
 	}
-	r.Name, r.Proposed = name, true
-	return m.Add(ctx, &r)
+	p.Keys, p.Values.Title, p.Values.Proposed = append(p.Keys, "name", "proposed"), name, true
+	r, err := p.Apply(nil)
+	if err != nil {
+		return host.Report{}, err
+	}
+	return m.Add(ctx, r)
 }
 
 func update(ctx context.Context, m *manage.Manager, name string, server object) (host.Report, error) {
