@@ -15,7 +15,7 @@ var errAskedEarly = errors.New("in a file of a project ${input:id} and ${keyring
 // unanswered is what is needed to read an entry once more, with the answers.
 type unanswered struct {
 	turn    chan struct{} // holds a token while a caller reads
-	lookups *lookups      // of the first reading
+	first   *reading      // of the file, before the approval
 	found   *dialect.Entry
 	name    claim
 	answers map[string]resolved // that were found
@@ -45,11 +45,9 @@ func (s *Server) Answered(ctx context.Context) (*Server, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	p := *u.lookups.parser
-	p.warnings = nil
-	source := p.lookups(ctx, u.lookups.inputs)
-	source.before, source.known = u.lookups.known, maps.Clone(u.answers)
-	full := p.read(u.found, u.name, &expander{lookups: source})
+	source := u.first.reading(ctx)
+	source.inputs, source.before, source.known = u.first.inputs, u.first.known, maps.Clone(u.answers)
+	full := source.entry(u.found, false).read(u.found, u.name)
 	maps.DeleteFunc(source.known, func(_ string, got resolved) bool { return got.err != nil })
 	u.answers = source.known
 	if full.Err != nil {

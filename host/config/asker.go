@@ -50,15 +50,15 @@ func InputSecret(file, format, id string) string {
 
 // keyring returns what looks up the secret of a name, or what is wrong with the name. So
 // does input.
-func (l *lookups) keyring(name string) (func() (string, error), error) {
+func (r *reading) keyring(name string) (func() (string, error), error) {
 	if err := checkSecretName(name); err != nil {
 		return nil, fmt.Errorf("${keyring:name} has no name of a secret: %w", err)
 	}
-	if l.opts.Secrets == nil {
+	if r.opts.Secrets == nil {
 		return nil, errors.New("nothing answers ${keyring:name}: give Options.Secrets, such as keyringstore.Secrets, or write ${VAR} or ${file:path}")
 	}
 	return func() (string, error) {
-		value, ok, err := l.opts.Secrets.Secret(l.ctx, name)
+		value, ok, err := r.opts.Secrets.Secret(r.ctx, name)
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("the secret %s of ${keyring:name} cannot be read: %w", plain.Line(name), err)
@@ -70,33 +70,33 @@ func (l *lookups) keyring(name string) (func() (string, error), error) {
 }
 
 // input returns what finds the answer to an input.
-func (l *lookups) input(id string) (func() (string, error), error) {
+func (r *reading) input(id string) (func() (string, error), error) {
 	if id == "" || len(id) > dialect.MaxPath {
 		return nil, errors.New("${input:id} has no id, or a long one")
 	}
-	i := slices.IndexFunc(l.inputs, func(in Input) bool { return in.ID == id })
+	i := slices.IndexFunc(r.inputs, func(in Input) bool { return in.ID == id })
 	if i < 0 {
 		return nil, inputError(Input{ID: id}, errors.New("is not described by the file: add it to its \"inputs\", or set an environment variable and write ${env:VAR}"))
 	}
 	return func() (string, error) {
-		in := l.inputs[i]
+		in := r.inputs[i]
 		in.Options = slices.Clone(in.Options)
-		value, err := l.answer(in)
+		value, err := r.answer(in)
 		if err != nil {
-			return "", inputError(l.inputs[i], err)
+			return "", inputError(r.inputs[i], err)
 		}
 		return value.Reveal(), nil
 	}, nil
 }
 
 // answer finds the answer to an input: the remembered one, or what the user says.
-func (l *lookups) answer(in Input) (Secret, error) {
+func (r *reading) answer(in Input) (Secret, error) {
 	if in.Type == inputCommand {
 		return "", errors.New("is answered by a command of the editor that the file is for, which does not exist here: make it a promptString, or set an environment variable and write ${env:VAR}")
 	}
-	name, secrets := InputSecret(filepath.Join(l.dir, filepath.Base(l.file)), l.dialect.Name, in.ID), l.opts.Secrets
+	name, secrets := InputSecret(filepath.Join(r.dir, filepath.Base(r.file)), r.dialect.Name, in.ID), r.opts.Secrets
 	if secrets != nil {
-		value, ok, err := secrets.Secret(l.ctx, name)
+		value, ok, err := secrets.Secret(r.ctx, name)
 		if err != nil {
 			return "", fmt.Errorf("cannot be looked up: %w", err)
 		}
@@ -104,13 +104,13 @@ func (l *lookups) answer(in Input) (Secret, error) {
 			return value, nil
 		}
 	}
-	if l.opts.Input == nil {
+	if r.opts.Input == nil {
 		return "", errNoAnswer
 	}
-	if err := l.ctx.Err(); err != nil {
+	if err := r.ctx.Err(); err != nil {
 		return "", fmt.Errorf("was not asked: %w", err)
 	}
-	value, err := l.opts.Input(l.ctx, in)
+	value, err := r.opts.Input(r.ctx, in)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrNotAnswered, err)
 	}
@@ -118,7 +118,7 @@ func (l *lookups) answer(in Input) (Secret, error) {
 		return "", err
 	}
 	if secrets != nil && value != "" {
-		if err := secrets.SetSecret(l.ctx, name, value); err != nil {
+		if err := secrets.SetSecret(r.ctx, name, value); err != nil {
 			return "", fmt.Errorf("was answered, but the answer cannot be kept: %w", err)
 		}
 	}

@@ -172,31 +172,32 @@ func parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 	if fault != nil {
 		return nil, fault
 	}
-	c := &Config{Path: filename, Format: p.dialect.Name, inputs: p.inputs(), Skipped: p.skipped}
-	source := p.lookups(ctx, c.inputs)
+	source := p.reading(ctx)
+	source.inputs = source.readInputs()
+	c := &Config{Path: filename, Format: p.dialect.Name, inputs: source.inputs, Skipped: p.skipped}
 	found, hidden := layers(sections)
 	names, isOpen := claimNames(found), p.gate()
 	byTitle := make(map[string]*Server, len(found))
 	for i := range found {
 		e := &found[i]
-		x := &expander{lookups: source, off: !isOpen(e.Title) || opts.Only != "" && opts.Only != e.Title,
-			later: p.scopeOf(e).NeedsApproval() && !opts.AsWritten}
-		s := p.read(e, names[i], x)
+		r := source.entry(e, !isOpen(e.Title) || opts.Only != "" && opts.Only != e.Title)
+		r.later = r.scope.NeedsApproval() && !opts.AsWritten
+		s := r.read(e, names[i])
 		s.Disabled = s.Disabled || !isOpen(s.Title)
-		if x.waits {
-			s.unanswered = &unanswered{turn: make(chan struct{}, 1), lookups: source, found: e, name: names[i], answers: map[string]resolved{}}
+		if r.waits {
+			s.unanswered = &unanswered{turn: make(chan struct{}, 1), first: source, found: e, name: names[i], answers: map[string]resolved{}}
 		}
 		c.Servers = append(c.Servers, s)
 		byTitle[s.Title] = cmp.Or(byTitle[s.Title], s)
 	}
 	for i := range hidden {
 		by := byTitle[hidden[i].Title]
-		s := p.read(&hidden[i], claim{name: by.Name}, &expander{lookups: source, off: true})
+		s := source.entry(&hidden[i], true).read(&hidden[i], claim{name: by.Name})
 		c.Shadowed = append(c.Shadowed, Shadow{Server: s, By: by})
 	}
 	maps.DeleteFunc(source.known, func(reference string, _ resolved) bool { return asksUser(reference) })
-	sortErrors(p.warnings)
-	c.Warnings = p.warnings
+	sortErrors(source.warnings)
+	c.Warnings = source.warnings
 	return c, nil
 }
 
@@ -245,17 +246,16 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 
 // A parser reads one file.
 type parser struct {
-	file     string
-	dir      string // absolute, of the file
-	opts     *Options
-	scope    Scope  // of the file
-	project  string // the folder of the project
-	doc      *jsonc.Document
-	dialect  *dialect.Dialect
-	client   client // whose file it is
-	skipped  []Skipped
-	write    *dialect.Writing
-	warnings []*Error
+	file    string
+	dir     string // absolute, of the file
+	opts    *Options
+	scope   Scope  // of the file
+	project string // the folder of the project
+	doc     *jsonc.Document
+	dialect *dialect.Dialect
+	client  client // whose file it is
+	skipped []Skipped
+	write   *dialect.Writing
 }
 
 func (p *parser) fault(offset int, at jsonc.Path, format string, args ...any) *Error {
@@ -271,12 +271,12 @@ func (p *parser) abs(path string) string {
 	return filepath.Join(p.dir, path)
 }
 
-func (p *parser) warn(offset int, at jsonc.Path, format string, args ...any) {
+func (r *reading) warn(offset int, at jsonc.Path, format string, args ...any) {
 	switch {
-	case len(p.warnings) < maxFaults:
-		p.warnings = append(p.warnings, p.fault(offset, at, format, args...))
-	case len(p.warnings) == maxFaults:
-		p.warnings = append(p.warnings, p.fault(offset, "", "there are more warnings than these %d: the others are not told", maxFaults))
+	case len(r.warnings) < maxFaults:
+		r.warnings = append(r.warnings, r.fault(offset, at, format, args...))
+	case len(r.warnings) == maxFaults:
+		r.warnings = append(r.warnings, r.fault(offset, "", "there are more warnings than these %d: the others are not told", maxFaults))
 	}
 }
 

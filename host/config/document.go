@@ -33,7 +33,7 @@ func ReadDocument(filename string, data []byte, opts *Options) (*dialect.Documen
 		ToldOff: p.client.off != "" || !slices.Contains(dialect.SharedFormats(), p.dialect.Name),
 		Seconds: p.client.seconds,
 		Fields: func(found *dialect.Entry) []dialect.Field {
-			e := &entry{parser: p, at: found.At, offset: found.Offset}
+			e := &entry{reading: &reading{parser: p}, at: found.At, offset: found.Offset}
 			if found.Value.Kind == jsonc.Object {
 				e.translate(found)
 			}

@@ -59,13 +59,11 @@ func (e *entry) endpoint(s *Server) {
 		if s.Transport == "" && !isSocket(address) {
 			s.Transport = TransportAuto
 		}
-		e.expand.mayWait = true
 		if s.Transport == TransportUnix || isSocket(address) {
 			e.socket(s, address)
 		} else {
-			s.URL = e.url(address.Value, address.At)
+			s.URL = e.ruled(address.Value, address.At, true, e.urlRule)
 		}
-		e.expand.mayWait = false
 	}
 	e.idle(s)
 }
@@ -192,9 +190,7 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 // argument is system for an argument of a command, in which inputs and the keyring may wait
 // for the approval.
 func (e *entry) argument(n *jsonc.Node, at jsonc.Path) string {
-	e.expand.mayWait = true
-	defer func() { e.expand.mayWait = false }()
-	return e.system(n, at)
+	return e.ruled(n, at, true, noNUL)
 }
 
 // list returns the elements of the array n, each as read returns it.
@@ -211,25 +207,27 @@ func (e *entry) list(n *jsonc.Node, at jsonc.Path, read func(n *jsonc.Node, at j
 
 // url returns n expanded if it is a URL that can be used.
 func (e *entry) url(n *jsonc.Node, at jsonc.Path) string {
-	return e.text(n, at, func(text string) string {
-		scheme, _, _ := strings.Cut(text, ":")
-		u, err := url.Parse(text)
-		switch {
-		case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-			return "holds a space, a line break or a control character: remove it or write it as %XX"
-		case e.opts.AsWritten && e.expand.refers(text) || e.expand.waits && strings.Contains(text, "${"):
-			return "" // what it will be is not known
-		case text == "":
-			return "is empty: write the server's http or https URL"
-		case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
-			return "must start with https:// or http://"
-		case err != nil: // which quotes the URL, and that may hold a secret
-			return "is not a URL: write it as https://host/path"
-		case u.Hostname() == "":
-			return "has no host: write it as https://host/path"
-		case u.User != nil:
-			return "has a user name in it: put the credentials in \"headers\", as Authorization"
-		}
-		return ""
-	})
+	return e.text(n, at, e.urlRule)
+}
+
+func (e *entry) urlRule(text string) string {
+	scheme, _, _ := strings.Cut(text, ":")
+	u, err := url.Parse(text)
+	switch {
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return "holds a space, a line break or a control character: remove it or write it as %XX"
+	case e.opts.AsWritten && e.refers(text) || e.waits && strings.Contains(text, "${"):
+		return "" // what it will be is not known
+	case text == "":
+		return "is empty: write the server's http or https URL"
+	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
+		return "must start with https:// or http://"
+	case err != nil: // which quotes the URL, and that may hold a secret
+		return "is not a URL: write it as https://host/path"
+	case u.Hostname() == "":
+		return "has no host: write it as https://host/path"
+	case u.User != nil:
+		return "has a user name in it: put the credentials in \"headers\", as Authorization"
+	}
+	return ""
 }

@@ -12,9 +12,10 @@ import (
 
 // An entry reads one server of a file.
 type entry struct {
-	*parser
-	expand *expander
+	*reading
 	scope  Scope // of the entry
+	off    bool  // it is disabled: no user is asked for it
+	later  bool  // inputs and the keyring wait for the approval
 	at     jsonc.Path
 	offset int // of the server's name
 	fields []dialect.Field
@@ -22,6 +23,7 @@ type entry struct {
 
 	variables, headerPairs []pair // as written
 
+	waits      bool              // it has a reference that waits
 	missing    bool              // it says neither command nor URL, for all that is known so far
 	references []string          // see Server.references
 	templates  map[string]string // see Server.written
@@ -45,14 +47,19 @@ func (e *entry) fail(offset int, at jsonc.Path, format string, args ...any) {
 // tooMany reports whether the entry has more faults than are told.
 func (e *entry) tooMany() bool { return len(e.faults) > maxFaults }
 
-// read returns the server that found describes, with the references that x replaces.
-func (p *parser) read(found *dialect.Entry, name claim, x *expander) *Server {
-	e := &entry{parser: p, expand: x, scope: p.scopeOf(found), at: found.At, offset: found.Offset, templates: map[string]string{}}
-	before := len(p.warnings)
+// entry returns the reader of what found describes. If it is off no user is asked for it.
+func (r *reading) entry(found *dialect.Entry, off bool) *entry {
+	scope := r.scopeOf(found)
+	return &entry{reading: r, scope: scope, off: off, at: found.At, offset: found.Offset, templates: map[string]string{}}
+}
+
+// read returns the server that found describes.
+func (e *entry) read(found *dialect.Entry, name claim) *Server {
+	before := len(e.warnings)
 	s := &Server{
 		Name:   name.name,
 		Title:  found.Title,
-		Source: p.place(found, e.scope),
+		Source: e.place(found, e.scope),
 	}
 	switch {
 	case found.Fault != nil:
@@ -63,7 +70,7 @@ func (p *parser) read(found *dialect.Entry, name claim, x *expander) *Server {
 	if found.Value.Kind == jsonc.Object {
 		e.translate(found)
 		e.switches(s)
-		e.expand.off = e.expand.off || s.Disabled
+		e.off = e.off || s.Disabled
 		e.endpoint(s)
 		e.envFile(s)
 		e.env(s)
@@ -82,7 +89,7 @@ func (p *parser) read(found *dialect.Entry, name claim, x *expander) *Server {
 		e.fail(found.Value.Offset, e.at, "must be an object such as {\"command\": \"npx\", \"args\": []}, not %s", found.Value.Kind)
 	}
 	s.Err = e.err()
-	s.Warnings = append([]*Error(nil), p.warnings[before:]...)
+	s.Warnings = append([]*Error(nil), e.warnings[before:]...)
 	sortErrors(s.Warnings)
 	return s
 }
@@ -134,13 +141,15 @@ func (e *entry) check(n *jsonc.Node, at jsonc.Path, want jsonc.Kind) bool {
 	return false
 }
 
-// expanded returns n, which must be a string, with its references replaced.
-func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
+// expanded returns n, which must be a string, with its references replaced. Inputs and the
+// keyring may wait for the approval, or not.
+func (e *entry) expanded(n *jsonc.Node, at jsonc.Path, mayWait bool) (string, bool) {
 	if !e.check(n, at, jsonc.String) || e.tooMany() {
 		return "", false
 	}
-	text, err := e.expand.expand(n.Text)
-	e.refer(at)
+	x := &expander{entry: e, mayWait: mayWait}
+	text, err := x.expand(n.Text)
+	e.refer(at, x.seen)
 	if err != nil {
 		e.fail(n.Offset, at, "%w", err)
 		return "", false
@@ -151,11 +160,8 @@ func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
 	return text, true
 }
 
-// refer notes the references of the value at a path, and the secrets that they stand for.
-func (e *entry) refer(at jsonc.Path) {
-	seen := e.expand.seen
-	e.secrets = append(e.secrets, e.expand.secrets...)
-	e.expand.seen, e.expand.secrets = nil, nil
+// refer notes the references of the value at a path.
+func (e *entry) refer(at jsonc.Path, seen []string) {
 	key := strings.TrimPrefix(strings.TrimPrefix(string(at), string(e.at)), ".")
 	slices.Sort(seen)
 	for _, reference := range slices.Compact(seen) {

@@ -17,9 +17,9 @@ func (e *entry) envFile(s *Server) {
 		return
 	}
 	e.references = append(e.references, "envFile: "+f.Value.Text)
-	content, err := e.expand.read(e.abs(path))
+	content, err := e.content(e.abs(path))
 	if err == nil {
-		if e.expand.left -= len(content); e.expand.left < 0 {
+		if e.left -= len(content); e.left < 0 {
 			err = errTooMuch
 		}
 	}

@@ -18,13 +18,14 @@ const (
 	maxExpanded = 16 << 20 // bytes of all references of a config file together
 )
 
-// lookups are what the references of a file draw on.
-type lookups struct {
+// A reading is one of a file, and what its references draw on.
+type reading struct {
 	*parser
-	ctx    context.Context // of the one call that reads the file
-	inputs []Input
-	left   int // bytes that references may still yield
-	looks  int // references to files, inputs and the keyring so far
+	ctx      context.Context // of the one call that reads the file
+	inputs   []Input
+	warnings []*Error
+	left     int // bytes that references may still yield
+	looks    int // references to files, inputs and the keyring so far
 
 	// known are the variables, files and answers that were looked up, by reference: each is
 	// once. before are those of the reading before the approval, which are not changed.
@@ -37,43 +38,43 @@ type resolved struct {
 	err   error
 }
 
-func (p *parser) lookups(ctx context.Context, inputs []Input) *lookups {
-	return &lookups{parser: p, ctx: ctx, inputs: inputs, left: maxExpanded, known: map[string]resolved{}}
+func (p *parser) reading(ctx context.Context) *reading {
+	return &reading{parser: p, ctx: ctx, left: maxExpanded, known: map[string]resolved{}}
 }
 
 // once returns what find returned the first time for a reference.
-func (l *lookups) once(reference string, find func() (string, error)) (string, error) {
-	got, ok := l.before[reference]
+func (r *reading) once(reference string, find func() (string, error)) (string, error) {
+	got, ok := r.before[reference]
 	if !ok {
-		got, ok = l.known[reference]
+		got, ok = r.known[reference]
 	}
-	if !ok && l.left < 0 {
+	if !ok && r.left < 0 {
 		return "", errTooMuch // what is known stays in memory
 	}
 	if !ok {
 		got.value, got.err = find()
-		l.known[reference] = got
+		r.known[reference] = got
 	}
 	return got.value, got.err
 }
 
 // look is once for what takes time, which is bounded.
-func (l *lookups) look(reference string, find func() (string, error)) (string, error) {
-	if l.looks++; l.looks > maxLooked {
+func (r *reading) look(reference string, find func() (string, error)) (string, error) {
+	if r.looks++; r.looks > maxLooked {
 		return "", fmt.Errorf("the file has more than %d references to files, inputs and the keyring: use fewer", maxLooked)
 	}
-	return l.once(reference, find)
+	return r.once(reference, find)
 }
 
 // lookup returns the value of a variable. Where values are wanted as written, all are set.
-func (l *lookups) lookup(name string) (string, error) {
-	if l.opts.AsWritten {
+func (r *reading) lookup(name string) (string, error) {
+	if r.opts.AsWritten {
 		return "", nil
 	}
-	return l.once("${env:"+name+"}", func() (string, error) {
-		value, ok := l.opts.Lookup(name)
+	return r.once("${env:"+name+"}", func() (string, error) {
+		value, ok := r.opts.Lookup(name)
 		if !ok {
-			value, ok = l.predefined(name)
+			value, ok = r.predefined(name)
 		}
 		if !ok {
 			return "", &UnsetVariableError{name}
@@ -82,19 +83,13 @@ func (l *lookups) lookup(name string) (string, error) {
 	})
 }
 
-// An expander replaces the references in the values of one entry, see the package comment.
+// An expander replaces the references in one value of an entry, see the package comment.
 type expander struct {
-	*lookups
-	off bool // the entry is disabled: no user is asked for it
+	*entry
+	mayWait bool // inputs and the keyring may wait for the approval here
 
-	// later says that inputs and the keyring wait for the approval; mayWait that they
-	// can, in the value at hand.
-	later, mayWait bool
-
-	seen    []string // references of the value at hand, as they may be shown
-	secrets []string // what those of them stand for that are references to secrets
-	literal string   // a name behind $ in it that looks like a variable, and stays as it is
-	waits   bool     // the entry has one that waits
+	literal string   // a name behind $ that looks like a variable, and stays as it is
+	seen    []string // its references, as they may be shown
 }
 
 // errTooMuch is why no reference of a file is replaced any more.
@@ -185,8 +180,8 @@ func (x *expander) reference(s string, before byte) (length int, value string, e
 }
 
 // refers reports whether a text may have references.
-func (x *expander) refers(text string) bool {
-	if x.write.References == dialect.CurlyRefs {
+func (e *entry) refers(text string) bool {
+	if e.write.References == dialect.CurlyRefs {
 		return strings.Contains(text, "{env:") || strings.Contains(text, "{file:")
 	}
 	return strings.Contains(text, "$")
@@ -322,7 +317,7 @@ func (x *expander) file(path string) (string, error) {
 	if path == "" || len(path) > dialect.MaxPath {
 		return "", fmt.Errorf("${file:path} has no path or one longer than %d bytes", dialect.MaxPath)
 	}
-	content, err := x.read(x.abs(path))
+	content, err := x.content(x.abs(path))
 	if err != nil {
 		return "", fmt.Errorf("cannot read the file %q of ${file:path}: %w", path, err)
 	}
@@ -333,15 +328,15 @@ func (x *expander) file(path string) (string, error) {
 	return content, nil
 }
 
-// read reads a file that the config file names. One of another machine is not asked
+// content reads a file that the config file names. One of another machine is not asked
 // for it before the approval: Windows would log in there.
-func (x *expander) read(full string) (string, error) {
-	if (x.later || x.before != nil) && elsewhere(runtime.GOOS, full) {
+func (e *entry) content(full string) (string, error) {
+	if (e.later || e.before != nil) && elsewhere(runtime.GOOS, full) {
 		return "", errors.New("a file of a project cannot name a file of another machine: copy it to this one")
 	}
-	return x.look("${file:"+full+"}", func() (string, error) {
-		if x.opts.File != nil {
-			if err := x.opts.File(full); err != nil {
+	return e.look("${file:"+full+"}", func() (string, error) {
+		if e.opts.File != nil {
+			if err := e.opts.File(full); err != nil {
 				return "", err
 			}
 		}

@@ -116,7 +116,7 @@ func TestExpand(t *testing.T) {
 		{in: "${keyring:x}", err: "nothing answers ${keyring:name}: give Options.Secrets, such as keyringstore.Secrets, or write ${VAR} or ${file:path}"},
 	} {
 		p := &parser{dir: dir, opts: &Options{Lookup: lookup}, dialect: &dialect.Dialect{}, write: &dialect.Writing{}}
-		x := &expander{lookups: p.lookups(t.Context(), nil)}
+		x := &expander{entry: &entry{reading: p.reading(t.Context())}}
 		got, err := x.expand(test.in)
 		text := ""
 		if err != nil {

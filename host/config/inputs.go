@@ -4,18 +4,18 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// inputs reads what the user is asked for. A bad one is left out with a warning: the
+// readInputs reads what the user is asked for. A bad one is left out with a warning: the
 // servers that refer to it then say so.
-func (p *parser) inputs() []Input {
-	if p.dialect.Inputs == nil {
+func (r *reading) readInputs() []Input {
+	if r.dialect.Inputs == nil {
 		return nil
 	}
-	list, at := p.dialect.Inputs(&p.doc.Root)
+	list, at := r.dialect.Inputs(&r.doc.Root)
 	if list == nil || list.Kind == jsonc.Null {
 		return nil
 	}
 	if list.Kind != jsonc.Array {
-		p.warn(list.Offset, at, "must be an array, not %s: it is ignored", list.Kind)
+		r.warn(list.Offset, at, "must be an array, not %s: it is ignored", list.Kind)
 		return nil
 	}
 	var inputs []Input
@@ -40,7 +40,7 @@ func (p *parser) inputs() []Input {
 			inputs = append(inputs, in)
 			continue
 		}
-		p.warn(n.Offset, at.Index(i), "%s it is ignored", why)
+		r.warn(n.Offset, at.Index(i), "%s it is ignored", why)
 	}
 	return inputs
 }

@@ -46,21 +46,19 @@ func (e *entry) pair(p pair) (string, bool) {
 	if !e.check(p.value, p.at, jsonc.String) || e.tooMany() {
 		return "", false
 	}
-	e.expand.mayWait, e.expand.literal = true, ""
-	written := p.value.Text
-	text, err := e.expand.expand(written)
+	x, written := &expander{entry: e, mayWait: true}, p.value.Text
+	text, err := x.expand(written)
 	unset := errors.As(err, new(*UnsetVariableError))
 	if p.field.Fallback != "" {
 		written += " or " + p.field.Fallback
 		if unset {
-			text, err = e.expand.expand(p.field.Fallback)
+			text, err = x.expand(p.field.Fallback)
 		}
 	}
-	e.expand.mayWait = false
-	if name := e.expand.literal; name != "" {
+	if name := x.literal; name != "" {
 		e.warn(p.value.Offset, p.at, "$%[1]s stays as it is, as in the file's program: write ${%[1]s} for what the variable holds", name)
 	}
-	e.refer(p.at)
+	e.refer(p.at, x.seen)
 	if err != nil {
 		if !unset || !p.field.Optional {
 			e.fail(p.value.Offset, p.at, "%w", err)

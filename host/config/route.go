@@ -59,7 +59,7 @@ func (e *entry) proxy(n *jsonc.Node, at jsonc.Path) string {
 	return e.text(n, at, noControls, func(text string) string {
 		u, err := url.Parse(text)
 		switch {
-		case e.opts.AsWritten && e.expand.refers(text):
+		case e.opts.AsWritten && e.refers(text):
 		case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
 			return "is not the address of a proxy: write http://host:port"
 		case !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme):

@@ -95,7 +95,12 @@ type rule func(text string) string
 
 // text returns n expanded, or "" if that breaks a rule.
 func (e *entry) text(n *jsonc.Node, at jsonc.Path, rules ...rule) string {
-	text, ok := e.expanded(n, at)
+	return e.ruled(n, at, false, rules...)
+}
+
+// ruled is text, in which inputs and the keyring may wait for the approval, or not.
+func (e *entry) ruled(n *jsonc.Node, at jsonc.Path, mayWait bool, rules ...rule) string {
+	text, ok := e.expanded(n, at, mayWait)
 	for _, wrong := range rules {
 		if why := wrong(text); ok && why != "" {
 			e.fail(n.Offset, at, "%s", why)

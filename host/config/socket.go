@@ -29,7 +29,7 @@ func isSocket(f *dialect.Field) bool {
 // socket reads the address of a server behind a Unix socket.
 func (e *entry) socket(s *Server, f *dialect.Field) {
 	s.Transport = cmp.Or(s.Transport, TransportUnix)
-	s.URL = e.text(f.Value, f.At, noNUL, func(text string) string {
+	s.URL = e.ruled(f.Value, f.At, true, noNUL, func(text string) string {
 		path, unix := strings.CutPrefix(text, unixScheme)
 		switch {
 		case !unix || s.Transport != TransportUnix:
