@@ -5,46 +5,126 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// A serverInput is a record as it is written: what is absent or null stays what it is, and an empty text clears.
-// What a server shows besides may come back, and is left alone.
-type serverInput struct {
-	Name           *string          `json:"name,omitempty"`
-	Description    *string          `json:"description,omitempty"`
-	Transport      *string          `json:"transport,omitempty"`
-	URL            *string          `json:"url,omitempty"`
-	HeadersJSON    *string          `json:"headersJson,omitempty"`
-	Command        *string          `json:"command,omitempty"`
-	ArgsJSON       *string          `json:"argsJson,omitempty"`
-	EnvJSON        *string          `json:"envJson,omitempty"`
-	Cwd            *string          `json:"cwd,omitempty"`
-	Enabled        *bool            `json:"enabled,omitempty"`
-	ConnectTimeout *float64         `json:"connectTimeoutSeconds,omitempty"`
-	ReadTimeout    *float64         `json:"readTimeoutSeconds,omitempty"`
-	MoreJSON       *string          `json:"moreJson,omitempty"`
-	Revision       *record.Revision `json:"revision,omitempty"` // if given, the record is changed only while it has it
+// A server is a record as it is shown and as it is written: the tag key of a field is that of the entry which it changes.
+// The other fields are what the host says. They may come back, and are left alone.
+type server struct {
+	ID             string          `json:"id"`
+	Name           string          `json:"name" key:"name"`
+	Description    string          `json:"description,omitempty" key:"description"`
+	Transport      string          `json:"transport" key:"transport"`
+	URL            string          `json:"url,omitempty" key:"url"`
+	HeadersJSON    inText          `json:"headersJson,omitempty" key:"headers"`
+	Command        string          `json:"command,omitempty" key:"command"`
+	ArgsJSON       inText          `json:"argsJson,omitempty" key:"args"`
+	EnvJSON        inText          `json:"envJson,omitempty" key:"env"`
+	Cwd            string          `json:"cwd,omitempty" key:"cwd"`
+	Enabled        bool            `json:"enabled" key:"enabled"`
+	ConnectTimeout float64         `json:"connectTimeoutSeconds,omitempty" key:"connectTimeoutSeconds"`
+	ReadTimeout    float64         `json:"readTimeoutSeconds,omitempty" key:"readTimeoutSeconds"`
+	Source         string          `json:"source,omitempty"`           // where its entry stands
+	Elsewhere      bool            `json:"elsewhere,omitempty"`        // which is not changed here
+	MoreJSON       string          `json:"moreJson,omitempty" key:"*"` // moreKeys of its entry, which have no field here
+	Builtin        bool            `json:"builtin"`
+	LastStatus     string          `json:"lastStatus"`
+	LastError      string          `json:"lastError,omitempty"`
+	LastConnected  string          `json:"lastConnectedTime,omitempty"`
+	ToolCount      int             `json:"toolCount"`
+	Stage          host.Stage      `json:"stage,omitempty"`
+	Revision       record.Revision `json:"revision,omitempty" key:"revision"` // if it comes back, the record is changed only while it has it
+	CreateTime     string          `json:"createTime,omitempty"`
+	UpdateTime     string          `json:"updateTime,omitempty"`
+	DeleteTime     string          `json:"deleteTime,omitempty"`
+}
 
-	ID            any `json:"id,omitempty"`
-	Source        any `json:"source,omitempty"`
-	Elsewhere     any `json:"elsewhere,omitempty"`
-	Builtin       any `json:"builtin,omitempty"`
-	LastStatus    any `json:"lastStatus,omitempty"`
-	LastError     any `json:"lastError,omitempty"`
-	LastConnected any `json:"lastConnectedTime,omitempty"`
-	ToolCount     any `json:"toolCount,omitempty"`
-	Stage         any `json:"stage,omitempty"`
-	CreateTime    any `json:"createTime,omitempty"`
-	UpdateTime    any `json:"updateTime,omitempty"`
-	DeleteTime    any `json:"deleteTime,omitempty"`
+// inText is a value of an entry as JSON in a text.
+type inText string
+
+// show returns a server as it is shown.
+func (a *admin) show(s *manage.Server) server {
+	r := s.Record
+	shown := server{
+		ID: idOf(s), MoreJSON: moreOf(r, moreKeys), Builtin: r.Builtin,
+		LastStatus: cmp.Or(s.Last.Status, record.StatusDisconnected), LastError: s.Last.Error,
+		LastConnected: localTime(s.Last.Connected), ToolCount: s.Last.Tools,
+		Revision: s.Revision, CreateTime: localTime(s.Created), UpdateTime: localTime(s.Updated), DeleteTime: localTime(s.Deleted),
+	}
+	entry := entryOf(r)
+	fields := reflect.ValueOf(&shown).Elem()
+	for i := range fields.NumField() {
+		raw := entry[fields.Type().Field(i).Tag.Get("key")]
+		if text, ok := fields.Field(i).Addr().Interface().(*inText); ok {
+			*text = inText(raw)
+		} else if raw != nil {
+			_ = json.Unmarshal(raw, fields.Field(i).Addr().Interface()) // of the same form
+		}
+	}
+	shown.Name, shown.Transport, shown.Enabled = r.Title, transportOf(r), !r.Disabled
+	if s.Status != nil {
+		a.showStatus(&shown, s.Status)
+	}
+	return shown
+}
+
+// entryOf returns what a record says, by its keys.
+func entryOf(r *config.Server) map[string]json.RawMessage {
+	entry := map[string]json.RawMessage{}
+	if data, err := r.Entry(); err == nil {
+		_ = json.Unmarshal(data, &entry) // which is an object
+	}
+	return entry
+}
+
+// unquoted returns a text of JSON without its quotes, and other values as they are.
+func unquoted(value json.RawMessage) string {
+	if text, ok := jsonscan.String(value); ok {
+		return text
+	}
+	return string(value)
+}
+
+// A serverInput is what a body says of a server, by the keys of the entry: what is absent or null stays what it is, and an
+// empty text clears.
+type serverInput struct {
+	server // which has the names and forms of what may be said
+	said   map[string]json.RawMessage
+}
+
+func (in *serverInput) UnmarshalJSON(data []byte) error {
+	in.said = map[string]json.RawMessage{}
+	fields := reflect.TypeFor[server]()
+	for name, raw := range jsonscan.Fields(data) {
+		for i := range fields.NumField() {
+			f := fields.Field(i)
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if key := f.Tag.Get("key"); key == "" || !strings.EqualFold(tag, string(name)) || string(raw) == "null" {
+				continue
+			}
+			value := reflect.New(f.Type)
+			if json.Unmarshal(raw, value.Interface()) != nil {
+				return &json.UnmarshalTypeError{Field: tag}
+			}
+			if text, ok := value.Interface().(*inText); ok {
+				if raw = textual([]byte(cmp.Or(*text, "null"))); jsonscan.Valid(raw) != nil {
+					return invalid(tag, "JSON")
+				}
+			}
+			in.said[f.Tag.Get("key")] = raw
+		}
+	}
+	return nil
 }
 
 // patch returns what the input changes of a record; of none, for a new one. A transport that is said as it
@@ -54,36 +134,16 @@ func (in *serverInput) patch(old *config.Server) (*record.Patch, error) {
 	if err != nil {
 		return nil, err
 	}
-	for key, text := range map[string]*string{"name": in.Name, "description": in.Description, "url": in.URL, "command": in.Command, "cwd": in.Cwd, "transport": in.Transport} {
-		if text != nil && (key != "transport" || old == nil || *text != transportOf(old)) {
-			fields[key] = json.RawMessage(jsonText(*text))
-		}
-	}
-	for key, text := range map[string]*string{"headers": in.HeadersJSON, "env": in.EnvJSON, "args": in.ArgsJSON} {
-		if text == nil {
-			continue
-		}
-		if fields[key] = textual([]byte(cmp.Or(*text, "null"))); jsonscan.Valid(fields[key]) != nil {
-			return nil, invalid(key+"Json", "JSON")
-		}
-	}
-	for key, seconds := range map[string]*float64{"connectTimeoutSeconds": in.ConnectTimeout, "readTimeoutSeconds": in.ReadTimeout} {
-		if seconds != nil {
-			fields[key] = json.RawMessage(jsonText(*seconds))
-		}
-	}
-	if in.Enabled != nil {
-		fields["enabled"] = json.RawMessage(jsonText(*in.Enabled))
+	maps.Copy(fields, in.said)
+	delete(fields, "*")
+	if old == nil {
+		old = &config.Server{}
+	} else if string(fields["transport"]) == jsonText(transportOf(old)) {
+		delete(fields, "transport")
 	}
 	p := &record.Patch{}
 	if err := p.UnmarshalJSON([]byte(jsonText(fields))); err != nil {
 		return nil, err
-	}
-	if in.Revision != nil {
-		p.Revision = *in.Revision
-	}
-	if old == nil {
-		old = &config.Server{}
 	}
 	v := &p.Values
 	for values, before := range map[*map[string]config.Secret]map[string]config.Secret{&v.Headers: old.Headers, &v.Env: old.Env} {
@@ -107,11 +167,11 @@ var strictKeys = []string{"auth", "identity", "isolation", "proxy", "tls", "trus
 // more returns the other keys of an entry as the input says them; null for those that it leaves out.
 func (in *serverInput) more() (map[string]json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
-	if in.MoreJSON == nil {
+	if in.said["*"] == nil {
 		return fields, nil
 	}
 	wrong := invalid("moreJson", "an object in JSON of "+strings.Join(moreKeys, ", "))
-	data := []byte(cmp.Or(*in.MoreJSON, "{}"))
+	data := []byte(cmp.Or(unquoted(in.said["*"]), "{}"))
 	if jsonscan.Valid(data) != nil || json.Unmarshal(data, &fields) != nil {
 		return nil, wrong
 	}
@@ -128,12 +188,9 @@ func (in *serverInput) more() (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// moreOf returns what some keys of a record are, as JSON with its secrets masked; empty if it has none of them.
+// moreOf returns what some keys of a record are, as JSON; empty if it has none of them.
 func moreOf(r *config.Server, keys []string) string {
-	all := map[string]json.RawMessage{}
-	if data, err := json.Marshal(r); err != nil || json.Unmarshal(data, &all) != nil {
-		return ""
-	}
+	all := entryOf(r)
 	maps.DeleteFunc(all, func(key string, _ json.RawMessage) bool { return !slices.Contains(keys, key) })
 	if len(all) == 0 {
 		return ""

@@ -134,7 +134,13 @@ func forms() map[reflect.Type]*jsonschema.Schema {
 	open := func(required ...string) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "object", Required: required}
 	}
+	input, _ := jsonschema.ForType(reflect.TypeFor[server](), &jsonschema.ForOptions{}) // which has one
+	input.Required = nil
+	for _, s := range input.Properties {
+		s.Type, s.Types = "", []string{"null", s.Type}
+	}
 	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[serverInput]():       input,
 		reflect.TypeFor[json.RawMessage]():   {},
 		reflect.TypeFor[session.Phase]():     {Type: "string"},
 		reflect.TypeFor[doctor.Health]():     open("server", "level", "action"),

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,7 +109,7 @@ var acceptParam = param{"accept", "boolean", "whether the server is accepted as 
 // remember keeps what a server is before it is changed, if it is as it was accepted.
 func (q *request) remember(s *manage.Server) {
 	if name := s.Record.Name; q.pendingEntry(name) == nil {
-		q.accepted.Store(name, q.show(s))
+		q.accepted.Store(name, entryOf(s.Record))
 	}
 }
 
@@ -150,15 +151,12 @@ func (q *request) describe(c *ledger.Change) {
 		return
 	}
 	before, _ := q.accepted.Load(c.Server)
-	was, _ := before.(server)
-	now := q.show(&s)
+	was, _ := before.(map[string]json.RawMessage)
+	now := entryOf(s.Record)
 	c.Fields = nil
-	for _, f := range []struct{ name, was, is string }{
-		{"command", was.Command, now.Command}, {"args", was.ArgsJSON, now.ArgsJSON}, {"env", was.EnvJSON, now.EnvJSON}, {"cwd", was.Cwd, now.Cwd},
-		{"url", was.URL, now.URL}, {"headers", was.HeadersJSON, now.HeadersJSON},
-	} {
-		if f.was != f.is {
-			c.Fields = append(c.Fields, ledger.FieldChange{Field: "/" + f.name, Before: f.was, After: f.is})
+	for _, key := range []string{"command", "args", "env", "cwd", "url", "headers"} {
+		if !bytes.Equal(was[key], now[key]) {
+			c.Fields = append(c.Fields, ledger.FieldChange{Field: "/" + key, Before: unquoted(was[key]), After: unquoted(now[key])})
 		}
 	}
 }

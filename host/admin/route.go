@@ -33,7 +33,7 @@ type admin struct {
 
 	redactor  *redact.Redactor // of what is logged
 	questions sync.Map         // by their IDs: what servers of tools that are tried ask, a *question
-	accepted  sync.Map         // by the name of a server that was changed: as what the ledger has accepted it, a server
+	accepted  sync.Map         // by the name of a server that was changed: the entry that the ledger has accepted, by its keys
 }
 
 // A route is one way to use the API. The mux is made of the routes.

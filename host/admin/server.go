@@ -43,36 +43,6 @@ func serverRoutes() []*route {
 	}
 }
 
-// A server is a record as it is shown.
-type server struct {
-	ID             string          `json:"id"`
-	Name           string          `json:"name"`
-	Description    string          `json:"description,omitempty"`
-	Transport      string          `json:"transport"`
-	URL            string          `json:"url,omitempty"`
-	HeadersJSON    string          `json:"headersJson,omitempty"`
-	Command        string          `json:"command,omitempty"`
-	ArgsJSON       string          `json:"argsJson,omitempty"`
-	EnvJSON        string          `json:"envJson,omitempty"`
-	Cwd            string          `json:"cwd,omitempty"`
-	Enabled        bool            `json:"enabled"`
-	ConnectTimeout float64         `json:"connectTimeoutSeconds,omitempty"`
-	ReadTimeout    float64         `json:"readTimeoutSeconds,omitempty"`
-	Source         string          `json:"source,omitempty"`    // where its entry stands
-	Elsewhere      bool            `json:"elsewhere,omitempty"` // which is not changed here
-	MoreJSON       string          `json:"moreJson,omitempty"`  // the keys of its entry that have no field here
-	Builtin        bool            `json:"builtin"`
-	LastStatus     string          `json:"lastStatus"`
-	LastError      string          `json:"lastError,omitempty"`
-	LastConnected  string          `json:"lastConnectedTime,omitempty"`
-	ToolCount      int             `json:"toolCount"`
-	Stage          host.Stage      `json:"stage,omitempty"`
-	Revision       record.Revision `json:"revision,omitempty"`
-	CreateTime     string          `json:"createTime,omitempty"`
-	UpdateTime     string          `json:"updateTime,omitempty"`
-	DeleteTime     string          `json:"deleteTime,omitempty"`
-}
-
 // A removal says what was removed, and how to take that back.
 type removal struct {
 	ID      string `json:"id"`
@@ -123,27 +93,6 @@ func transportOf(r *config.Server) string {
 		return kind
 	}
 	return "streamable_http"
-}
-
-// show returns a server as it is shown.
-func (a *admin) show(s *manage.Server) server {
-	r := s.Record
-	shown := server{
-		ID: idOf(s), Name: r.Title, Description: r.Description, Transport: transportOf(r), URL: r.URL,
-		HeadersJSON: secretsText(r.Headers), Command: r.Command, EnvJSON: secretsText(r.Env), Cwd: r.Cwd,
-		Enabled: !r.Disabled, ConnectTimeout: r.ConnectTimeout.Seconds(), ReadTimeout: r.ReadTimeout.Seconds(), Builtin: r.Builtin,
-		LastStatus: cmp.Or(s.Last.Status, record.StatusDisconnected), LastError: s.Last.Error,
-		LastConnected: localTime(s.Last.Connected), ToolCount: s.Last.Tools,
-		Revision: s.Revision, CreateTime: localTime(s.Created), UpdateTime: localTime(s.Updated), DeleteTime: localTime(s.Deleted),
-	}
-	if len(r.Args) > 0 {
-		shown.ArgsJSON = jsonText(r.Args)
-	}
-	shown.MoreJSON = moreOf(r, moreKeys)
-	if s.Status != nil {
-		a.showStatus(&shown, s.Status)
-	}
-	return shown
 }
 
 // showStatus puts where a server stands now in the place of what was kept, which is older.
@@ -205,17 +154,6 @@ func plainly(err error) error {
 		return away.Err
 	}
 	return err
-}
-
-func secretsText(m map[string]config.Secret) string {
-	if len(m) == 0 {
-		return ""
-	}
-	plain := make(map[string]string, len(m))
-	for k, v := range m {
-		plain[k] = v.Reveal() // masked already
-	}
-	return jsonText(plain)
 }
 
 func jsonText(v any) string {

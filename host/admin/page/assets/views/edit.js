@@ -2,30 +2,8 @@
 
 import * as api from '../api.js';
 import {h, replace, said, uid, button, code} from '../dom.js';
-import {command, isLocal, mayChange} from '../servers.js';
+import {command, fields, isLocal, mayChange} from '../servers.js';
 import {report} from '../report.js';
-
-// fields are those of a record. Those of kind local are for programs, those of kind remote for addresses.
-const fields = [
-  {name: 'name', label: 'Name', hint: 'Tools are known by it, too.', required: true},
-  {name: 'description', label: 'Description'},
-  {name: 'command', kind: 'local', label: 'Command', hint: 'A program, by its path or as found in PATH. No shell reads it.', required: true},
-  {name: 'argsJson', kind: 'local', label: 'Arguments', hint: 'One in each line.', form: 'lines'},
-  {name: 'envJson', kind: 'local', label: 'Variables', hint: 'NAME=value in each line.', masked: true, form: '='},
-  {name: 'cwd', kind: 'local', label: 'Folder'},
-  {name: 'url', kind: 'remote', label: 'Address', hint: 'Such as https://example.com/mcp', required: true},
-  {name: 'headersJson', kind: 'remote', label: 'Headers', hint: 'Name: value in each line.', masked: true, form: ':'},
-  {name: 'connectTimeoutSeconds', label: 'Connect within (seconds)', form: 'number', rare: true},
-  {name: 'readTimeoutSeconds', label: 'Answer within (seconds)', form: 'number', rare: true},
-  {name: 'allow', path: ['tools', 'allow'], label: 'Tools that are offered', hint: 'Their names, one in each line. Empty: all.', form: 'lines', rare: true},
-  {name: 'deny', path: ['tools', 'deny'], label: 'Tools that are left out', hint: 'Their names, one in each line.', form: 'lines', rare: true},
-  {name: 'clientId', path: ['auth', 'clientId'], kind: 'remote', label: 'Client ID', hint: 'Of a login by OAuth, if the program is registered there by hand.', rare: true},
-  {name: 'scopes', path: ['auth', 'scopes'], kind: 'remote', label: 'Scopes', hint: 'That a login asks for, one in each line. Empty: those that the server names.', form: 'lines', rare: true},
-  {name: 'lazy', path: ['lazy'], label: 'Start it when a tool of it is called', form: 'check', rare: true},
-  {name: 'required', path: ['required'], label: 'The program does not start without it', form: 'check', rare: true},
-  {name: 'trust', path: ['trust'], label: 'Believe what its tools say of themselves, such as that they only read', form: 'check', rare: true},
-  {name: 'rest', path: [], label: 'Other keys of its entry', hint: 'An object in JSON: auth, identity, idleTimeoutSeconds, isolation, limits, proxy, tls, tools, userHeader.', form: 'json', rare: true},
-];
 
 // drafts has what was typed into forms that were left, by their paths.
 const drafts = new Map();

@@ -6,7 +6,7 @@ import {h, replace, renew, said, number, plural, time, code, button} from '../do
 import {list} from '../list.js';
 import {menu} from '../menu.js';
 import {spark} from '../spark.js';
-import {actions, badge, command, isLocal, mayChange, next, recordOf, removed, toolBadge, toolText, trouble} from '../servers.js';
+import {actions, badge, command, fields, isLocal, mayChange, next, recordOf, removed, toolBadge, toolText, trouble} from '../servers.js';
 import {report} from '../report.js';
 import {watch} from '../store.js';
 
@@ -170,13 +170,8 @@ export function mount(root, ctx) {
     replace(settings, h('h2', {}, 'Settings'), h('dl', {},
       pair('Transport', said(record.transport === 'streamable_http' ? 'HTTP' : record.transport || 'a part of the program')),
       record.source && pair('Its entry stands in', said(record.source, {class: 'mono'})),
-      record.url && pair('Address', said(record.url, {class: 'mono'})),
-      record.command && pair('Command', code(command(record))),
-      record.cwd && pair('Folder', said(record.cwd, {class: 'mono'})),
-      record.headersJson && pair('Headers', code(pretty(record.headersJson))),
-      record.envJson && pair('Variables', code(pretty(record.envJson))),
-      record.connectTimeoutSeconds && pair('Connect within', `${record.connectTimeoutSeconds} s`),
-      record.readTimeoutSeconds && pair('Answer within', `${record.readTimeoutSeconds} s`),
+      fields.filter(({name, path}) => !path && record[name] && !['name', 'description', 'argsJson'].includes(name)).map(({name, label, form}) => pair(label,
+        name === 'command' || form?.length === 1 ? code(name === 'command' ? command(record) : pretty(record[name])) : said(String(record[name]), {class: 'mono'}))),
       record.createTime && pair('Added', time(`${record.createTime}Z`)),
       record.updateTime && pair('Changed', time(`${record.updateTime}Z`))));
   }
