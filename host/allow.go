@@ -137,11 +137,11 @@ func (h *Host) allowedLaunch(ctx context.Context, e *config.Server) (*consent.La
 //	}
 func (h *Host) PendingLaunches() []*consent.Launch {
 	var list []*consent.Launch
-	for _, sl := range h.guardedSlots() {
-		if !sl.enabled() {
+	for _, sv := range h.guardedSupervisors() {
+		if !sv.enabled() {
 			continue
 		}
-		for _, e := range sl.guarded() {
+		for _, e := range sv.guarded() {
 			if denied := h.notAllowed(h.ctx, e); denied != nil && denied.Verdict == consent.Pending {
 				list = append(list, denied.Launch)
 			}
@@ -150,12 +150,12 @@ func (h *Host) PendingLaunches() []*consent.Launch {
 	return list
 }
 
-// guardedSlots returns the slots that have guarded entries, in the order of the configuration.
-func (h *Host) guardedSlots() []*slot {
-	var list []*slot
+// guardedSupervisors returns the supervisors that have guarded entries, in the order of the configuration.
+func (h *Host) guardedSupervisors() []*supervisor {
+	var list []*supervisor
 	for _, name := range h.names() {
-		if sl, err := h.slot(name); err == nil && len(sl.guarded()) > 0 {
-			list = append(list, sl)
+		if sv, err := h.supervisor(name); err == nil && len(sv.guarded()) > 0 {
+			list = append(list, sv)
 		}
 	}
 	return list
@@ -163,9 +163,9 @@ func (h *Host) guardedSlots() []*slot {
 
 // guarded returns the sound entries that have to be allowed: those that wait to take the place of
 // the server, and its own.
-func (sl *slot) guarded() []*config.Server {
-	entries := slices.Clone(sl.waiting())
-	if s := sl.now(); s != nil && s.entry.Source.Scope.NeedsApproval() && s.entry.Err == nil {
+func (sv *supervisor) guarded() []*config.Server {
+	entries := slices.Clone(sv.waiting())
+	if s := sv.now(); s != nil && s.entry.Source.Scope.NeedsApproval() && s.entry.Err == nil {
 		entries = append(entries, s.entry)
 	}
 	return entries
@@ -176,9 +176,9 @@ func (sl *slot) guarded() []*config.Server {
 // [Host.Enable] does; if the start fails, the launch stays allowed. What was denied can be
 // allowed after all. If the launch has changed since it was shown it fails with a [*StaleLaunchError].
 func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
-	return h.decide(ctx, by, fingerprint, consent.Approved, func(sl *slot) error {
-		entry, _ := h.chooses(sl)
-		s, chosen := sl.now(), entry != nil
+	return h.decide(ctx, by, fingerprint, consent.Approved, func(sv *supervisor) error {
+		entry, _ := h.chooses(sv)
+		s, chosen := sv.now(), entry != nil
 		if !chosen {
 			if s == nil || !s.needsConsent() {
 				return nil
@@ -190,10 +190,10 @@ func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
 			return err
 		}
 		if chosen {
-			return h.reconsider(ctx, sl)
+			return h.reconsider(ctx, sv)
 		}
 		s.askAgain()
-		return h.Enable(ctx, sl.name)
+		return h.Enable(ctx, sv.name)
 	})
 }
 
@@ -222,17 +222,17 @@ func (h *Host) ForgetLaunch(ctx context.Context, by, fingerprint string) error {
 }
 
 func (h *Host) disallow(ctx context.Context, by, fingerprint string, v consent.Verdict) error {
-	return h.decide(ctx, by, fingerprint, v, func(sl *slot) (err error) {
-		if s := sl.now(); s != nil && s.needsConsent() {
-			err = h.forbid(ctx, sl.name)
+	return h.decide(ctx, by, fingerprint, v, func(sv *supervisor) (err error) {
+		if s := sv.now(); s != nil && s.needsConsent() {
+			err = h.forbid(ctx, sv.name)
 		}
-		return errors.Join(err, h.reconsider(ctx, sl))
+		return errors.Join(err, h.reconsider(ctx, sv))
 	})
 }
 
-// decide keeps what was decided about a launch, and has act carry it out for each slot whose
+// decide keeps what was decided about a launch, and has act carry it out for each supervisor whose
 // server has that launch now, or in which it waits while another entry runs.
-func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Verdict, act func(*slot) error) error {
+func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Verdict, act func(*supervisor) error) error {
 	need(ctx)
 	if err := h.made(); err != nil {
 		return err
@@ -245,11 +245,11 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 		return err
 	}
 	var decided *consent.Launch
-	var slots []*slot
-	for _, sl := range h.guardedSlots() {
-		for _, e := range sl.guarded() {
+	var supervisors []*supervisor
+	for _, sv := range h.guardedSupervisors() {
+		for _, e := range sv.guarded() {
 			if l, err := launch.Of(e); err == nil && l.Fingerprint() == fingerprint {
-				decided, slots = l, append(slots, sl)
+				decided, supervisors = l, append(supervisors, sv)
 				break
 			}
 		}
@@ -270,22 +270,22 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 	if err != nil {
 		return err
 	}
-	return atOnce(slots, act)
+	return atOnce(supervisors, act)
 }
 
 // forbid stops a server that must not run any more, unless it was allowed meanwhile. Calls under way may finish until ctx ends.
 func (h *Host) forbid(ctx context.Context, name string) error {
-	if sl, err := h.slot(name); err == nil {
-		sl.interrupt(nil)
+	if sv, err := h.supervisor(name); err == nil {
+		sv.interrupt(nil)
 	}
-	return h.change(ctx, "deny", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
+	return h.change(ctx, "deny", name, func(_ context.Context, sv *supervisor, old *server) (wait, error) {
 		denied := h.notAllowed(h.ctx, old.entry)
 		if denied == nil || !old.needsConsent() {
 			return nil, nil
 		}
-		s := sl.newServer(old.entry)
+		s := sv.newServer(old.entry)
 		s.enabled, s.err = true, denied
-		return sl.put(old, s), nil
+		return sv.put(old, s), nil
 	})
 }
 

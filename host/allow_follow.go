@@ -21,7 +21,7 @@ const rejectedGrace = 5 * time.Second
 func (h *Host) followConsents() {
 	h.consents.following.Lock()
 	defer h.consents.following.Unlock()
-	if !h.consents.followed && len(h.guardedSlots()) > 0 {
+	if !h.consents.followed && len(h.guardedSupervisors()) > 0 {
 		h.consents.followed = true
 		h.ending.Go(h.obeyConsents)
 	}
@@ -39,16 +39,16 @@ func (h *Host) obeyConsents() {
 			return
 		}
 		h.consents.following.Lock()
-		slots := h.guardedSlots()
-		h.consents.followed = len(slots) > 0
+		supervisors := h.guardedSupervisors()
+		h.consents.followed = len(supervisors) > 0
 		h.consents.following.Unlock()
-		if len(slots) == 0 {
+		if len(supervisors) == 0 {
 			return
 		}
-		for _, sl := range slots {
-			if act := h.decided(sl); act != nil && sl.enabled() && sl.obeying.CompareAndSwap(false, true) {
+		for _, sv := range supervisors {
+			if act := h.decided(sv); act != nil && sv.enabled() && sv.obeying.CompareAndSwap(false, true) {
 				h.ending.Go(func() { // what comes of it is in the status
-					defer sl.obeying.Store(false)
+					defer sv.obeying.Store(false)
 					_ = act()
 				})
 			}
@@ -57,25 +57,25 @@ func (h *Host) obeyConsents() {
 }
 
 // decided returns what is to be done about a server since it was decided whether it may start; nil: nothing.
-func (h *Host) decided(sl *slot) func() error {
-	s := sl.now()
+func (h *Host) decided(sv *supervisor) func() error {
+	s := sv.now()
 	if s == nil {
 		return nil
 	}
 	denied := h.notAllowed(h.intake, s.entry)
 	waits := denial(s.unusable()) != nil
-	chosen, _ := h.chooses(sl)
+	chosen, _ := h.chooses(sv)
 	switch {
 	case !waits && denied != nil && denied.Err == nil && denied.Verdict == consent.Rejected:
 		return func() error {
 			ctx, stop := context.WithTimeout(h.intake, rejectedGrace)
 			defer stop()
-			return errors.Join(h.forbid(ctx, sl.name), h.reconsider(h.intake, sl))
+			return errors.Join(h.forbid(ctx, sv.name), h.reconsider(h.intake, sv))
 		}
 	case chosen != nil:
-		return func() error { return h.reconsider(h.intake, sl) }
+		return func() error { return h.reconsider(h.intake, sv) }
 	case waits && denied == nil:
-		return func() error { return h.Enable(h.intake, sl.name) }
+		return func() error { return h.Enable(h.intake, sv.name) }
 	}
 	return nil
 }

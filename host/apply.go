@@ -199,7 +199,7 @@ func (h *Host) loadServers(ctx context.Context, load func(context.Context) (map[
 		switch entry := entries[name]; {
 		case entry != nil:
 			steps = append(steps, h.claimLocked(name, h.scopes.keep(entry), nil))
-		case h.slots[name] != nil:
+		case h.supervisors[name] != nil:
 			removals = append(removals, h.claimLocked(name, nil, nil))
 		}
 	}
@@ -208,10 +208,10 @@ func (h *Host) loadServers(ctx context.Context, load func(context.Context) (map[
 
 // A step is what an Apply does with one server.
 type step struct {
-	slot    *slot
-	entry   *config.Server   // nil: it is removed
-	entries []*config.Server // of which it was chosen, strongest first: the first that may be started is to run
-	done    bool             // nothing is to be done
+	supervisor *supervisor
+	entry      *config.Server   // nil: it is removed
+	entries    []*config.Server // of which it was chosen, strongest first: the first that may be started is to run
+	done       bool             // nothing is to be done
 
 	begun chan struct{} // closed when what can be done at once is done
 	ended chan struct{} // closed when the following are known
@@ -224,14 +224,14 @@ type step struct {
 // chosen of several, or is to be removed if that is nil. A step decides
 // until another one for the server is made. It needs the lock of the host.
 func (h *Host) claimLocked(name string, entry *config.Server, entries []*config.Server) *step {
-	sl := h.slots[name]
-	if sl == nil {
-		sl = &slot{host: h, name: name, meter: new(callMeter), changing: make(chan struct{}, 1)}
-		h.slots[name] = sl
+	sv := h.supervisors[name]
+	if sv == nil {
+		sv = &supervisor{host: h, name: name, meter: new(callMeter), changing: make(chan struct{}, 1)}
+		h.supervisors[name] = sv
 		h.order = append(slices.Clone(h.order), name)
 	}
-	st := &step{slot: sl, entry: entry, entries: entries, begun: make(chan struct{}), ended: make(chan struct{})}
-	st.done = sl.claim(st)
+	st := &step{supervisor: sv, entry: entry, entries: entries, begun: make(chan struct{}), ended: make(chan struct{})}
+	st.done = sv.claim(st)
 	return st
 }
 
@@ -240,8 +240,8 @@ func (h *Host) plan(c *config.Config) ([]*step, error) {
 	entries, chosen := make([][]*config.Server, len(c.Servers)), make([]*config.Server, len(c.Servers))
 	for i, e := range c.Servers {
 		var now *server
-		if sl, err := h.slot(e.Name); err == nil {
-			now = sl.now()
+		if sv, err := h.supervisor(e.Name); err == nil {
+			now = sv.now()
 		}
 		entries[i] = h.candidates(c, e)
 		chosen[i] = h.choose(entries[i], now)
@@ -293,7 +293,7 @@ func (h *Host) take(ctx context.Context, st *step) {
 		return
 	}
 	entry := st.entry
-	if s := st.slot.now(); entry == nil && s != nil {
+	if s := st.supervisor.now(); entry == nil && s != nil {
 		entry = s.entry
 	}
 	began := time.Now()
@@ -314,19 +314,19 @@ func (h *Host) take(ctx context.Context, st *step) {
 // begin does what is to be done at once, and returns what is to be waited for then.
 func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
 	defer close(st.begun)
-	defer st.slot.stepped()
-	st.slot.interrupt(st)
-	own, leave, err := st.slot.enter(ctx, false)
+	defer st.supervisor.stepped()
+	st.supervisor.interrupt(st)
+	own, leave, err := st.supervisor.enter(ctx, false)
 	if err != nil {
 		return failed, nil, err
 	}
 	defer leave()
-	if !st.slot.decides(st) {
+	if !st.supervisor.decides(st) {
 		return overtaken, nil, nil
 	}
-	did, until, err := st.slot.apply(own, st.entry)
+	did, until, err := st.supervisor.apply(own, st.entry)
 	if st.entry == nil {
-		h.remove(st.slot, st)
+		h.remove(st.supervisor, st)
 	}
 	if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
 		return overtaken, nil, nil
@@ -342,15 +342,15 @@ func (h *Host) record(ctx context.Context, did outcome, entry *config.Server, be
 	}
 }
 
-// remove forgets a slot, unless a later Apply wants something there.
-func (h *Host) remove(sl *slot, st *step) {
+// remove forgets a supervisor, unless a later Apply wants something there.
+func (h *Host) remove(sv *supervisor, st *step) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !sl.decides(st) {
+	if !sv.decides(st) {
 		return
 	}
-	delete(h.slots, sl.name)
-	h.order = slices.DeleteFunc(slices.Clone(h.order), func(name string) bool { return name == sl.name })
+	delete(h.supervisors, sv.name)
+	h.order = slices.DeleteFunc(slices.Clone(h.order), func(name string) bool { return name == sv.name })
 }
 
 // report says what was done, and which servers failed that are required or, if ctx has ended,
@@ -361,7 +361,7 @@ func (h *Host) report(ctx context.Context, steps []*step) (Report, *ServersError
 		kept: &report.Kept, started: &report.Started, stopped: &report.Stopped, replaced: &report.Replaced, overtaken: new([]string),
 	}
 	for _, st := range steps {
-		name := st.slot.name
+		name := st.supervisor.name
 		select {
 		case <-st.ended:
 		default:

@@ -19,17 +19,17 @@ import (
 // successor, before it gives up.
 const maxMoves = 8
 
-// call calls a tool of the server that stands in the slot. It starts the server if that
+// call calls a tool of the server. It starts the server if that
 // is necessary, and sees to it that the tool is what was offered.
-func (sl *slot) call(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
+func (sv *supervisor) call(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 	var res *mcp.CallToolResult
 	err := errPanicked
-	end := sl.meter.begin()
+	end := sv.meter.begin()
 	defer func() { end(res, err) }()
 	var tried error // how an attempt failed that may have run and is harmless to repeat, once
 	for range maxMoves {
 		var moved bool
-		if res, moved, err = sl.try(ctx, o, args, opts); !moved || mcp.OutcomeOf(err) != mcp.NotSent && tried != nil {
+		if res, moved, err = sv.try(ctx, o, args, opts); !moved || mcp.OutcomeOf(err) != mcp.NotSent && tried != nil {
 			break
 		}
 		if mcp.OutcomeOf(err) != mcp.NotSent {
@@ -41,7 +41,7 @@ func (sl *slot) call(ctx context.Context, o *listedTool, args json.RawMessage, o
 	}
 	if exit, ok := errors.AsType[*transport.ExitError](err); ok {
 		how, said := exit.Exit()
-		err = &maskedExit{err, how, sl.host.masked(sl.name, said)}
+		err = &maskedExit{err, how, sv.host.masked(sv.name, said)}
 	}
 	return res, err
 }
@@ -58,9 +58,9 @@ func (e *maskedExit) Exit() (how, said string) { return e.how, e.said }
 // busy returns the error of a call with so many bytes of arguments that the client for ctx's
 // user would refuse now, since too many wait, and counts that call. Without a client there
 // is room: a call makes one.
-func (sl *slot) busy(ctx context.Context, bytes int) error {
+func (sv *supervisor) busy(ctx context.Context, bytes int) error {
 	var c *conn
-	if s := sl.now(); s != nil {
+	if s := sv.now(); s != nil {
 		c = s.connOf(ctx)
 	}
 	if c == nil {
@@ -68,7 +68,7 @@ func (sl *slot) busy(ctx context.Context, bytes int) error {
 	}
 	err := c.client.Busy(ctx, bytes)
 	if err != nil {
-		sl.meter.Count(meter.Refused)
+		sv.meter.Count(meter.Refused)
 	}
 	return err
 }
@@ -87,8 +87,8 @@ var errPanicked = errors.New("the call panicked")
 
 // try is one attempt of call. It reports whether the call has to go somewhere else, since its
 // server or its connection ended: it was not sent, or does no harm when it is made once more.
-func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (res *mcp.CallToolResult, moved bool, err error) {
-	s, err := sl.get()
+func (sv *supervisor) try(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (res *mcp.CallToolResult, moved bool, err error) {
+	s, err := sv.get()
 	if err != nil {
 		return nil, false, err
 	}

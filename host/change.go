@@ -19,19 +19,19 @@ var ErrOvertaken = errors.New("host: another change of the server has overtaken 
 // Enable starts a server and returns when it is ready, or with the error of its
 // first attempt; it then goes on trying. It does not wait for a lazy server.
 func (h *Host) Enable(ctx context.Context, name string) error {
-	return h.change(ctx, "enable", name, func(_ context.Context, sl *slot, s *server) (wait, error) {
+	return h.change(ctx, "enable", name, func(_ context.Context, sv *supervisor, s *server) (wait, error) {
 		if !s.usable() || s.status().Stage == StageNotAllowed { // if that was about to end it
-			s = sl.renew(s)
+			s = sv.renew(s)
 		}
 		return s.untilStarted(), nil
 	})
 }
 
 // renew starts a new server of the same entry in the place of one that does not run.
-func (sl *slot) renew(old *server) *server {
-	s := sl.newServer(sl.configured(old))
-	sl.start(old, s)
-	sl.note(nil, nil)
+func (sv *supervisor) renew(old *server) *server {
+	s := sv.newServer(sv.configured(old))
+	sv.start(old, s)
+	sv.note(nil, nil)
 	return s
 }
 
@@ -47,14 +47,14 @@ func (s *server) untilStarted() wait {
 // until ctx ends. Enable, Restart and Refresh that wait for the server give up.
 func (h *Host) Disable(ctx context.Context, name string) error {
 	need(ctx)
-	if sl, err := h.slot(name); err == nil {
-		sl.interrupt(nil)
+	if sv, err := h.supervisor(name); err == nil {
+		sv.interrupt(nil)
 	}
-	return h.change(ctx, "disable", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
-		s := sl.newServer(sl.configured(old))
+	return h.change(ctx, "disable", name, func(_ context.Context, sv *supervisor, old *server) (wait, error) {
+		s := sv.newServer(sv.configured(old))
 		s.enabled, s.err = false, nil
-		until := sl.put(old, s)
-		sl.note(nil, nil)
+		until := sv.put(old, s)
+		sv.note(nil, nil)
 		return until, nil
 	})
 }
@@ -67,13 +67,13 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 // If the server does not run as it is configured, see [Status.Unapplied], it is replaced
 // by what is, as [Host.Apply] does: while that fails the present one goes on.
 func (h *Host) Restart(ctx context.Context, name string) error {
-	return h.change(ctx, "restart", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
+	return h.change(ctx, "restart", name, func(ctx context.Context, sv *supervisor, s *server) (wait, error) {
 		s.askAgain()
-		switch until, applied, err := sl.reapply(ctx); {
+		switch until, applied, err := sv.reapply(ctx); {
 		case applied:
 			return until, err
 		case !s.usable():
-			return sl.renew(s).firstAttempt, nil
+			return sv.renew(s).firstAttempt, nil
 		case s.perUser():
 			h.inBackground(closing(s.pool.end(false)))
 			return nil, nil
@@ -111,8 +111,8 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 		}
 	}
 	return atOnce(names, func(name string) error {
-		return h.change(ctx, "refresh", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
-			return sl.refresh(ctx, s)
+		return h.change(ctx, "refresh", name, func(ctx context.Context, sv *supervisor, s *server) (wait, error) {
+			return sv.refresh(ctx, s)
 		})
 	})
 }
@@ -129,16 +129,16 @@ func atOnce[T any](list []T, f func(T) error) error {
 }
 
 // reapply makes the server what is configured, if it is not. It reports whether it was not.
-func (sl *slot) reapply(ctx context.Context) (until wait, applied bool, err error) {
-	if u := sl.lacks(); u != nil {
-		_, until, err = sl.apply(ctx, u.Entry)
+func (sv *supervisor) reapply(ctx context.Context) (until wait, applied bool, err error) {
+	if u := sv.lacks(); u != nil {
+		_, until, err = sv.apply(ctx, u.Entry)
 		return until, true, err
 	}
 	return nil, false, nil
 }
 
-func (sl *slot) refresh(ctx context.Context, s *server) (until wait, err error) {
-	switch until, applied, err := sl.reapply(ctx); {
+func (sv *supervisor) refresh(ctx context.Context, s *server) (until wait, err error) {
+	switch until, applied, err := sv.reapply(ctx); {
 	case applied:
 		return until, err
 	case s.perUser():
@@ -151,7 +151,7 @@ func (sl *slot) refresh(ctx context.Context, s *server) (until wait, err error) 
 	case s.running() == nil:
 		return nil, s.relist(ctx)
 	}
-	_, err = sl.replace(ctx, s, sl.newServer(s.entry))
+	_, err = sv.replace(ctx, s, sv.newServer(s.entry))
 	return nil, err
 }
 
@@ -162,18 +162,18 @@ type wait func(context.Context) error
 // change has f change the named server, and no other change with it. The context that f
 // gets ends when the host is closed, or when another change takes its place. What is the
 // verb for it in the log.
-func (h *Host) change(ctx context.Context, what, name string, f func(context.Context, *slot, *server) (wait, error)) error {
+func (h *Host) change(ctx context.Context, what, name string, f func(context.Context, *supervisor, *server) (wait, error)) error {
 	need(ctx)
 	leave, err := h.visit()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	sl, err := h.slot(name)
+	sv, err := h.supervisor(name)
 	if err != nil {
 		return err
 	}
-	until, err := sl.hold(ctx, what, f)
+	until, err := sv.hold(ctx, what, f)
 	if err == nil && until != nil {
 		err = until(ctx)
 	}
@@ -185,19 +185,19 @@ func (h *Host) change(ctx context.Context, what, name string, f func(context.Con
 }
 
 // hold runs f while no other change of the server runs.
-func (sl *slot) hold(ctx context.Context, what string, f func(context.Context, *slot, *server) (wait, error)) (wait, error) {
-	own, leave, err := sl.enter(ctx, true)
+func (sv *supervisor) hold(ctx context.Context, what string, f func(context.Context, *supervisor, *server) (wait, error)) (wait, error) {
+	own, leave, err := sv.enter(ctx, true)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	s := sl.now()
+	s := sv.now()
 	if s == nil {
-		return nil, &UnknownServerError{sl.name, sl.host.names()}
+		return nil, &UnknownServerError{sv.name, sv.host.names()}
 	}
-	until, err := f(own, sl, s)
+	until, err := f(own, sv, s)
 	if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
-		err = fmt.Errorf("server %q: %s: %w", sl.name, what, ErrOvertaken)
+		err = fmt.Errorf("server %q: %s: %w", sv.name, what, ErrOvertaken)
 	}
 	return until, err
 }

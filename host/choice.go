@@ -26,40 +26,40 @@ func (h *Host) choose(entries []*config.Server, now *server) *config.Server {
 	return entries[0]
 }
 
-// reconsider has a slot run what is chosen now, unless that is what was chosen last, an
+// reconsider has a supervisor run what is chosen now, unless that is what was chosen last, an
 // Apply has another choice meanwhile, or the server is switched off.
-func (h *Host) reconsider(ctx context.Context, sl *slot) error {
-	entry, entries := h.chooses(sl)
+func (h *Host) reconsider(ctx context.Context, sv *supervisor) error {
+	entry, entries := h.chooses(sv)
 	if entry == nil {
 		return nil
 	}
 	h.mu.Lock()
-	if now, _ := sl.choices(); h.closed || h.slots[sl.name] != sl || !slices.Equal(now, entries) {
+	if now, _ := sv.choices(); h.closed || h.supervisors[sv.name] != sv || !slices.Equal(now, entries) {
 		h.mu.Unlock()
 		return nil
 	}
-	st := h.claimLocked(sl.name, entry, entries)
+	st := h.claimLocked(sv.name, entry, entries)
 	h.mu.Unlock()
 	h.take(ctx, st)
 	return st.err
 }
 
 // chooses returns the entry that is chosen now, and of which, if it is another one than was last.
-func (h *Host) chooses(sl *slot) (entry *config.Server, entries []*config.Server) {
-	entries, last := sl.choices()
-	if len(entries) > 1 && sl.enabled() {
-		if entry = h.choose(entries, sl.now()); entry != last {
+func (h *Host) chooses(sv *supervisor) (entry *config.Server, entries []*config.Server) {
+	entries, last := sv.choices()
+	if len(entries) > 1 && sv.enabled() {
+		if entry = h.choose(entries, sv.now()); entry != last {
 			return entry, entries
 		}
 	}
 	return nil, nil
 }
 
-// waiting returns the entries that are stronger than the one that stands in the slot, and
+// waiting returns the entries that are stronger than the one that runs, and
 // so wait to be allowed.
-func (sl *slot) waiting() []*config.Server {
-	entries, _ := sl.choices()
-	s := sl.now()
+func (sv *supervisor) waiting() []*config.Server {
+	entries, _ := sv.choices()
+	s := sv.now()
 	if s == nil || len(entries) < 2 {
 		return nil
 	}
@@ -67,18 +67,18 @@ func (sl *slot) waiting() []*config.Server {
 	return entries[:max(i, 0)]
 }
 
-// enabled reports whether a server stands in the slot that is not switched off.
-func (sl *slot) enabled() bool {
-	s := sl.now()
+// enabled reports whether there is a server that is not switched off.
+func (sv *supervisor) enabled() bool {
+	s := sv.now()
 	return s != nil && s.isOn()
 }
 
-// choices returns the entries of which the slot runs one, and that which was chosen last.
-func (sl *slot) choices() (entries []*config.Server, last *config.Server) {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	if sl.wanted == nil {
+// choices returns the entries of which the supervisor runs one, and that which was chosen last.
+func (sv *supervisor) choices() (entries []*config.Server, last *config.Server) {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	if sv.wanted == nil {
 		return nil, nil
 	}
-	return sl.wanted.entries, sl.wanted.entry
+	return sv.wanted.entries, sv.wanted.entry
 }

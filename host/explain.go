@@ -63,11 +63,11 @@ func (h *Host) notReady(ctx context.Context, name string) (reason string, err er
 	if h.isClosing() {
 		return reasonClosed, ErrClosed
 	}
-	sl, err := h.slot(name)
+	sv, err := h.supervisor(name)
 	if err != nil {
 		return "", nil // it has just been removed
 	}
-	s := sl.now()
+	s := sv.now()
 	if s == nil {
 		return reasonStarting, nil
 	}

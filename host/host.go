@@ -57,22 +57,22 @@ type Host struct {
 	loading       chan struct{} // holds a token while ApplyServers loads servers
 	changed       feed.Bell     // rung when what Servers returns has changed
 
-	mu     sync.Mutex // guards the following
-	slots  map[string]*slot
-	scopes scopes
-	order  []string // the names of slots, as configured; replaced, never changed
-	closed bool
+	mu          sync.Mutex // guards the following
+	supervisors map[string]*supervisor
+	scopes      scopes
+	order       []string // the names of supervisors, as configured; replaced, never changed
+	closed      bool
 }
 
 // New returns a host without servers.
 func New(opts *Options) *Host {
 	h := &Host{
-		opts:      *cmp.Or(opts, new(Options)),
-		withdrawn: make(chan struct{}),
-		loading:   make(chan struct{}, 1),
-		gone:      make(chan struct{}),
-		slots:     map[string]*slot{},
-		scopes:    scopes{},
+		opts:        *cmp.Or(opts, new(Options)),
+		withdrawn:   make(chan struct{}),
+		loading:     make(chan struct{}, 1),
+		gone:        make(chan struct{}),
+		supervisors: map[string]*supervisor{},
+		scopes:      scopes{},
 	}
 	o := &h.opts
 	o.Client.Logger = cmp.Or(o.Client.Logger, slog.New(slog.DiscardHandler))
@@ -141,7 +141,7 @@ func (h *Host) current() []*server {
 	defer h.mu.Unlock()
 	servers := make([]*server, 0, len(h.order))
 	for _, name := range h.order {
-		if s := h.slots[name].now(); s != nil {
+		if s := h.supervisors[name].now(); s != nil {
 			servers = append(servers, s)
 		}
 	}
@@ -154,15 +154,15 @@ func (h *Host) names() []string {
 	return h.order
 }
 
-// slot returns the slot of a name.
-func (h *Host) slot(name string) (*slot, error) {
+// supervisor returns the supervisor of a name.
+func (h *Host) supervisor(name string) (*supervisor, error) {
 	if err := h.made(); err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if sl := h.slots[name]; sl != nil {
-		return sl, nil
+	if sv := h.supervisors[name]; sv != nil {
+		return sv, nil
 	}
 	if h.closed {
 		return nil, ErrClosed
@@ -196,16 +196,16 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		h.stopFollowing()
 	}
 	h.mu.Lock()
-	slots := slices.Collect(maps.Values(h.slots))
+	supervisors := slices.Collect(maps.Values(h.supervisors))
 	h.mu.Unlock()
-	finish := make([]wait, len(slots))
+	finish := make([]wait, len(supervisors))
 	var wg sync.WaitGroup
-	for i, sl := range slots {
+	for i, sv := range supervisors {
 		wg.Go(func() {
-			sl.changing <- struct{}{} // its holder ends soon, since the host is closing
-			defer func() { <-sl.changing }()
-			sl.note(nil, nil)
-			if s := sl.now(); s != nil {
+			sv.changing <- struct{}{} // its holder ends soon, since the host is closing
+			defer func() { <-sv.changing }()
+			sv.note(nil, nil)
+			if s := sv.now(); s != nil {
 				finish[i] = s.stop(true)
 			}
 		})
@@ -248,8 +248,8 @@ func (h *Host) traceCalls() (stop func()) {
 // masked returns the text of an error without the secrets of a server's entry, which
 // have no form by which the log could tell them.
 func (h *Host) masked(server, text string) string {
-	if sl, err := h.slot(server); err == nil {
-		if s := sl.now(); s != nil {
+	if sv, err := h.supervisor(server); err == nil {
+		if s := sv.now(); s != nil {
 			return s.entry.MaskError(errors.New(text))
 		}
 	}

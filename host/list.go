@@ -41,7 +41,7 @@ func (c *conn) look() {
 	case mcp.Connecting:
 		s.loseTools()
 	case mcp.Waiting:
-		s.slot.meter.fail(s.entry, state.Err)
+		s.supervisor.meter.fail(s.entry, state.Err)
 		if denied := denial(state.Err); denied != nil {
 			s.forbid(c, denied)
 		}
@@ -147,7 +147,7 @@ func (s *server) list(ctx context.Context, c *conn, limit time.Duration) (*listi
 			return nil, err
 		}
 		c.unread.Store(&readFail{time.Now(), err})
-		s.slot.meter.fail(s.entry, unread)
+		s.supervisor.meter.fail(s.entry, unread)
 		if c.follower != nil {
 			s.listFailed(unread, true)
 		}

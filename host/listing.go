@@ -60,7 +60,7 @@ func (o *listedTool) definition(server string) *registry.Definition {
 }
 
 // registryTools makes registry tools of what a server lists, by the entry's filter. Their
-// calls go to whatever server stands in the slot then.
+// calls go to whatever server the supervisor has then.
 func (s *server) registryTools(list []*listedTool) []registry.Tool {
 	filter := s.entry.Tools
 	tools := make([]registry.Tool, 0, len(list))
@@ -70,7 +70,7 @@ func (s *server) registryTools(list []*listedTool) []registry.Tool {
 			continue
 		}
 		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
-			res, err := s.slot.call(ctx, o, args, opts)
+			res, err := s.supervisor.call(ctx, o, args, opts)
 			if output, ok := err.(*mcp.OutputError); ok && filter.SkipOutputCheck {
 				return output.Result, nil
 			}

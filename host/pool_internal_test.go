@@ -28,7 +28,7 @@ func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 		s.host.inBackground(s.stop(true))
 		return http.Header{"X-User": {"anna"}}, nil
 	}})
-	s = (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
+	s = (&supervisor{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
 	s.start(true)
 	assert.Is(t, assert.Err(s.pool.take(t.Context(), "anna")), errEnded)
 	assert.Equal(t, len(s.pool.places), 0)
@@ -39,7 +39,7 @@ func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 // TestPoolEvictsTheLongestIdle: who was here last may well be here next.
 func TestPoolEvictsTheLongestIdle(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 3, idleTimeout: -1})
-	s := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser})
+	s := (&supervisor{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser})
 	s.start(true)
 	for _, user := range []string{"anna", "berta", "clara", "anna", "dora"} {
 		s.pool.drop(assert.Value(s.pool.take(t.Context(), user))(t))
@@ -86,15 +86,15 @@ func TestPoolCounts(t *testing.T) {
 			return http.Header{"X-User": {"u"}}, nil
 		},
 	})
-	sl := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)})
+	sv := (&supervisor{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)})
 	var pools []*pool
 	serve := func() *server {
-		s := sl.newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
+		s := sv.newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
 		s.start(true)
 		pools = append(pools, s.pool)
 		return s
 	}
-	sl.set(serve())
+	sv.set(serve())
 	use := func(user string) {
 		defer func() { _ = recover() }()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -102,7 +102,7 @@ func TestPoolCounts(t *testing.T) {
 		if rand.IntN(3) == 0 {
 			defer time.AfterFunc(time.Duration(rand.IntN(200))*time.Microsecond, cancel).Stop()
 		}
-		s := sl.now()
+		s := sv.now()
 		c, err := s.pool.take(ctx, user)
 		if err != nil {
 			return
@@ -124,8 +124,8 @@ func TestPoolCounts(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				old := sl.now()
-				sl.set(serve())
+				old := sv.now()
+				sv.set(serve())
 				h.inBackground(old.stop(false))
 			}
 		}
@@ -140,7 +140,7 @@ func TestPoolCounts(t *testing.T) {
 	wg.Wait()
 	close(stop)
 	swapping.Wait()
-	if err := sl.now().stop(true)(t.Context()); err != nil && !errors.Is(err, context.Canceled) {
+	if err := sv.now().stop(true)(t.Context()); err != nil && !errors.Is(err, context.Canceled) {
 		t.Log(err)
 	}
 	h.ending.Wait()
@@ -155,7 +155,7 @@ func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 1, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil
 	}})
-	s := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser})
+	s := (&supervisor{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser})
 	s.start(true)
 	for i := range assert.Cases(200, 2000) {
 		c := assert.Value(s.pool.take(t.Context(), fmt.Sprint(i)))(t)

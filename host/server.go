@@ -25,10 +25,10 @@ import (
 // replaced or stopped. Its tools are in the registry; clients for their calls are made
 // as its entry says: one at once, one when it is needed, or one for each user.
 type server struct {
-	host  *Host
-	slot  *slot
-	entry *config.Server // never changed
-	hash  string
+	host       *Host
+	supervisor *supervisor
+	entry      *config.Server // never changed
+	hash       string
 
 	settled chan struct{} // closed after the first attempt
 	settle  func()        // says that it has ended
@@ -68,13 +68,13 @@ type server struct {
 // call looks for the next one.
 var errEnded = errors.New("the server was stopped")
 
-func (sl *slot) newServer(entry *config.Server) *server {
+func (sv *supervisor) newServer(entry *config.Server) *server {
 	s := &server{
-		host:    sl.host,
-		slot:    sl,
-		entry:   entry,
-		hash:    hashOf(entry),
-		settled: make(chan struct{}),
+		host:       sv.host,
+		supervisor: sv,
+		entry:      entry,
+		hash:       hashOf(entry),
+		settled:    make(chan struct{}),
 
 		discovering: make(chan struct{}, 1),
 		said:        entry,
@@ -84,7 +84,7 @@ func (sl *slot) newServer(entry *config.Server) *server {
 	s.settle = sync.OnceFunc(func() { close(s.settled) })
 	s.discovery.server = s
 	s.discovery.task = again.New(s.discovery.run)
-	s.pool = newPool(s, sl.host.opts.MaxUserClients)
+	s.pool = newPool(s, sv.host.opts.MaxUserClients)
 	return s
 }
 

@@ -104,7 +104,7 @@ func (s *server) facts(says *string) registry.Server {
 	return registry.Server{
 		Name: s.entry.Name, Place: s.entry.Source.ProjectFolder(), Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says,
 		Mode: ledger.Mode(s.entry.Ledger), Quarantined: s.entry.Quarantined,
-		Busy: s.slot.busy,
+		Busy: s.supervisor.busy,
 	}
 }
 

@@ -79,7 +79,7 @@ func (h *Host) Servers() []Status {
 
 func (s *server) status() Status {
 	instructions := s.host.registry.Instructions(s.entry.Name)
-	users, unapplied := s.pool.all(), s.slot.lacks()
+	users, unapplied := s.pool.all(), s.supervisor.lacks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	listErr := errors.Join(s.listErr, s.registryErr)
@@ -206,10 +206,10 @@ func (h *Host) Inspect(name string) (*Inspection, error) {
 	i := &Inspection{
 		Entry:       s.entry,
 		AwaitsLogin: s.discovery.wanted(),
-		Calls:       s.slot.meter.calls(),
+		Calls:       s.supervisor.meter.calls(),
 		Users:       map[string]*mcp.Client{},
 	}
-	if last := s.slot.meter.last.Load(); last != nil {
+	if last := s.supervisor.meter.last.Load(); last != nil {
 		i.LastFailure = *last
 	}
 	if c := s.running(); c != nil {

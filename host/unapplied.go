@@ -25,47 +25,47 @@ type Unapplied struct {
 
 // note keeps the entry that the server was to run as and does not, and has it tried again. Without
 // an error the server runs, or not, as it is configured.
-func (sl *slot) note(entry *config.Server, err error) {
-	sl.mu.Lock()
-	last := sl.unapplied
-	sl.forgetLocked()
+func (sv *supervisor) note(entry *config.Server, err error) {
+	sv.mu.Lock()
+	last := sv.unapplied
+	sv.forgetLocked()
 	if err != nil {
 		u := &Unapplied{Err: err, Failures: 1, Entry: entry}
 		if last != nil && hashOf(last.Entry) == hashOf(entry) {
 			u.Failures = last.Failures + 1
 		}
-		if entry.Err == nil && !sl.host.isClosing() {
+		if entry.Err == nil && !sv.host.isClosing() {
 			wait := backoff.Full(u.Failures-1, unappliedBase/2, unappliedBase, unappliedCeiling)
 			u.RetryAt = time.Now().Add(wait)
-			sl.retry = time.AfterFunc(wait, func() { sl.tryAgain(u) })
+			sv.retry = time.AfterFunc(wait, func() { sv.tryAgain(u) })
 		}
-		sl.unapplied = u
+		sv.unapplied = u
 	}
-	sl.mu.Unlock()
+	sv.mu.Unlock()
 	if err != nil || last != nil {
-		sl.host.changed.Ring()
+		sv.host.changed.Ring()
 	}
 }
 
-// forgetLocked needs sl.mu.
-func (sl *slot) forgetLocked() {
-	if sl.unapplied = nil; sl.retry != nil {
-		sl.retry.Stop()
-		sl.retry = nil
+// forgetLocked needs sv.mu.
+func (sv *supervisor) forgetLocked() {
+	if sv.unapplied = nil; sv.retry != nil {
+		sv.retry.Stop()
+		sv.retry = nil
 	}
 }
 
 // lacks returns the entry that the server does not run as, or nil if it runs as it is
 // configured.
-func (sl *slot) lacks() *Unapplied {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	return sl.unapplied
+func (sv *supervisor) lacks() *Unapplied {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.unapplied
 }
 
-// configured returns the entry that a server of the slot is to have.
-func (sl *slot) configured(s *server) *config.Server {
-	if u := sl.lacks(); u != nil {
+// configured returns the entry that a server of the supervisor is to have.
+func (sv *supervisor) configured(s *server) *config.Server {
+	if u := sv.lacks(); u != nil {
 		return u.Entry
 	}
 	return s.entry
@@ -73,17 +73,17 @@ func (sl *slot) configured(s *server) *config.Server {
 
 // tryAgain replaces the server by what is configured, unless another change was made
 // meanwhile. It is called by a timer.
-func (sl *slot) tryAgain(u *Unapplied) {
-	h := sl.host
+func (sv *supervisor) tryAgain(u *Unapplied) {
+	h := sv.host
 	leave, err := h.visit()
 	if err != nil {
 		return
 	}
 	defer leave()
 	began := time.Now()
-	_, _ = sl.hold(h.intake, "retry", func(ctx context.Context, _ *slot, _ *server) (wait, error) {
-		if ctx.Err() == nil && sl.lacks() == u {
-			did, _, err := sl.apply(ctx, u.Entry)
+	_, _ = sv.hold(h.intake, "retry", func(ctx context.Context, _ *supervisor, _ *server) (wait, error) {
+		if ctx.Err() == nil && sv.lacks() == u {
+			did, _, err := sv.apply(ctx, u.Entry)
 			h.record(context.Background(), did, u.Entry, began, err)
 		}
 		return nil, nil

@@ -48,7 +48,7 @@ func (h *Host) Client(ctx context.Context, key session.Key) (client *mcp.Client,
 // with: ctx for a user's own client, and one without a user where all share one. A lazy
 // server is started for it. The error is that of f, if f was called.
 func (h *Host) WithClient(ctx context.Context, key session.Key, f func(context.Context, *mcp.Client) error) error {
-	sl, err := h.slot(key.Server)
+	sv, err := h.supervisor(key.Server)
 	if err != nil {
 		return mcp.WithOutcome(err, mcp.NotSent)
 	}
@@ -57,7 +57,7 @@ func (h *Host) WithClient(ctx context.Context, key session.Key, f func(context.C
 	}
 	for range maxMoves {
 		var s *server
-		if s, err = sl.get(); err != nil {
+		if s, err = sv.get(); err != nil {
 			return err
 		}
 		if s.quarantined() {

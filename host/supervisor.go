@@ -12,9 +12,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// A slot is the place of one configured server in a host. It stays when the server is
-// replaced, and so do the registry's tools, which call whatever server stands in it.
-type slot struct {
+// A supervisor starts, replaces and stops the server of one configured name. It stays when the
+// server is replaced, and so do the registry's tools, which call whatever server it has.
+type supervisor struct {
 	host  *Host
 	name  string
 	meter *callMeter
@@ -27,7 +27,7 @@ type slot struct {
 	mu            sync.Mutex              // guards the following
 	server        *server                 // nil before the first and after the last
 	wanted        *step                   // the step that decides; nil before the first
-	pendingSteps  int                     // steps that have claimed the slot and not changed it yet
+	pendingSteps  int                     // steps that have claimed the supervisor and not changed it yet
 	cancelChange  context.CancelCauseFunc // cancels the change that holds the token of changing; nil: there is none
 	interruptible bool                    // that change is cancelled by Disable, too, and not by an Apply alone
 	applying      string                  // hash of the entry that the change brings about; empty: of none
@@ -39,33 +39,33 @@ type slot struct {
 // enter waits for the right to start, stop or replace the server. The context that it
 // returns ends with ctx, when the host is closed, and when the change is interrupted; one
 // that is interruptible is interrupted at once if an Apply waits.
-func (sl *slot) enter(ctx context.Context, interruptible bool) (own context.Context, leave func(), err error) {
+func (sv *supervisor) enter(ctx context.Context, interruptible bool) (own context.Context, leave func(), err error) {
 	own, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(sl.host.intake, func() { cancel(ErrClosed) })
+	stop := context.AfterFunc(sv.host.intake, func() { cancel(ErrClosed) })
 	select {
-	case sl.changing <- struct{}{}:
+	case sv.changing <- struct{}{}:
 	case <-own.Done():
 		stop()
-		if sl.host.isClosing() { // which may be what has ended it
+		if sv.host.isClosing() { // which may be what has ended it
 			return nil, nil, ErrClosed
 		}
-		return nil, nil, fmt.Errorf("server %q: waiting for another change of it: %w", sl.name, ctx.Err())
+		return nil, nil, fmt.Errorf("server %q: waiting for another change of it: %w", sv.name, ctx.Err())
 	}
-	sl.mu.Lock()
-	sl.cancelChange, sl.interruptible = cancel, interruptible
-	if interruptible && sl.pendingSteps > 0 {
+	sv.mu.Lock()
+	sv.cancelChange, sv.interruptible = cancel, interruptible
+	if interruptible && sv.pendingSteps > 0 {
 		cancel(ErrOvertaken)
 	}
-	sl.mu.Unlock()
+	sv.mu.Unlock()
 	leave = func() {
-		sl.mu.Lock()
-		sl.cancelChange, sl.applying = nil, ""
-		sl.mu.Unlock()
+		sv.mu.Lock()
+		sv.cancelChange, sv.applying = nil, ""
+		sv.mu.Unlock()
 		stop()
 		cancel(nil)
-		<-sl.changing
+		<-sv.changing
 	}
-	if sl.host.isClosing() {
+	if sv.host.isClosing() {
 		leave()
 		return nil, nil, ErrClosed
 	}
@@ -74,77 +74,77 @@ func (sl *slot) enter(ctx context.Context, interruptible bool) (own context.Cont
 
 // interrupt cancels what the present change of the server waits for, if there is one and it is
 // interruptible. The step of an Apply cancels any, unless it brings about the entry that the step wants.
-func (sl *slot) interrupt(by *step) {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	isSame := by != nil && by.entry != nil && hashOf(by.entry) == sl.applying
-	if sl.cancelChange != nil && !isSame && (sl.interruptible || by != nil) {
-		sl.cancelChange(ErrOvertaken)
+func (sv *supervisor) interrupt(by *step) {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	isSame := by != nil && by.entry != nil && hashOf(by.entry) == sv.applying
+	if sv.cancelChange != nil && !isSame && (sv.interruptible || by != nil) {
+		sv.cancelChange(ErrOvertaken)
 	}
 }
 
-// now returns the server that stands in the slot, or nil.
-func (sl *slot) now() *server {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	return sl.server
+// now returns the server that runs, or stands there without running; nil: there is none.
+func (sv *supervisor) now() *server {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.server
 }
 
-// get returns the server that stands in the slot, or why there is none.
-func (sl *slot) get() (*server, error) {
-	if sl.host.isClosing() {
+// get returns the server that there is, or why there is none.
+func (sv *supervisor) get() (*server, error) {
+	if sv.host.isClosing() {
 		return nil, mcp.WithOutcome(ErrClosed, mcp.NotSent)
 	}
-	if s := sl.now(); s != nil {
+	if s := sv.now(); s != nil {
 		return s, nil
 	}
-	return nil, mcp.WithOutcome(&UnknownServerError{sl.name, sl.host.names()}, mcp.NotSent)
+	return nil, mcp.WithOutcome(&UnknownServerError{sv.name, sv.host.names()}, mcp.NotSent)
 }
 
 // server returns the server of a name, or why there is none.
 func (h *Host) server(name string) (*server, error) {
-	sl, err := h.slot(name)
+	sv, err := h.supervisor(name)
 	if err != nil {
 		return nil, err
 	}
-	return sl.get()
+	return sv.get()
 }
 
-func (sl *slot) set(s *server) {
-	sl.mu.Lock()
-	sl.server = s
-	sl.mu.Unlock()
-	sl.host.changed.Ring()
-	sl.host.followConsents()
+func (sv *supervisor) set(s *server) {
+	sv.mu.Lock()
+	sv.server = s
+	sv.mu.Unlock()
+	sv.host.changed.Ring()
+	sv.host.followConsents()
 }
 
 // claim has a step decide about the server, and reports whether nothing is to be done: the server
 // that it wants stands there, and no step is about to change that.
-func (sl *slot) claim(st *step) (done bool) {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	sl.wanted = st
-	if st.entry != nil && sl.server != nil && sl.server.hash == hashOf(st.entry) && sl.pendingSteps == 0 {
-		sl.server.move(st.entry)
-		sl.forgetLocked()
+func (sv *supervisor) claim(st *step) (done bool) {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	sv.wanted = st
+	if st.entry != nil && sv.server != nil && sv.server.hash == hashOf(st.entry) && sv.pendingSteps == 0 {
+		sv.server.move(st.entry)
+		sv.forgetLocked()
 		return true
 	}
-	sl.pendingSteps++
+	sv.pendingSteps++
 	return false
 }
 
 // stepped notes that an Apply has changed what it had to.
-func (sl *slot) stepped() {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	sl.pendingSteps--
+func (sv *supervisor) stepped() {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	sv.pendingSteps--
 }
 
 // decides reports whether a step is the one that decides.
-func (sl *slot) decides(st *step) bool {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	return sl.wanted == st
+func (sv *supervisor) decides(st *step) bool {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.wanted == st
 }
 
 // An outcome is what became of a server.
@@ -160,23 +160,23 @@ const (
 	overtaken // a later Apply decides
 )
 
-// apply makes the slot run an entry, or nothing if it is nil, and returns what is to be
+// apply makes the supervisor run an entry, or nothing if it is nil, and returns what is to be
 // waited for then. The caller has entered.
-func (sl *slot) apply(ctx context.Context, entry *config.Server) (outcome, wait, error) {
+func (sv *supervisor) apply(ctx context.Context, entry *config.Server) (outcome, wait, error) {
 	if entry != nil {
-		sl.mu.Lock()
-		sl.applying = hashOf(entry)
-		sl.mu.Unlock()
+		sv.mu.Lock()
+		sv.applying = hashOf(entry)
+		sv.mu.Unlock()
 	}
-	did, until, err := sl.transition(ctx, entry)
+	did, until, err := sv.transition(ctx, entry)
 	if err != nil && errors.Is(context.Cause(ctx), ErrOvertaken) { // what has overtaken it says how the server stands
 		return did, until, err
 	}
 	unapplied := err
-	if s := sl.now(); did != failed || s == nil || s.hash == hashOf(entry) {
+	if s := sv.now(); did != failed || s == nil || s.hash == hashOf(entry) {
 		unapplied = nil
 	}
-	sl.note(entry, unapplied)
+	sv.note(entry, unapplied)
 	return did, until, err
 }
 
@@ -192,27 +192,27 @@ func (sl *slot) apply(ctx context.Context, entry *config.Server) (outcome, wait,
 //	  allowed
 //	in quarantine           not in it       stop, and start in its place
 //	any other               active          replace: start beside it, and take its place when ready
-func (sl *slot) transition(ctx context.Context, entry *config.Server) (outcome, wait, error) {
-	old := sl.now()
+func (sv *supervisor) transition(ctx context.Context, entry *config.Server) (outcome, wait, error) {
+	old := sv.now()
 	switch {
 	case entry == nil && old == nil:
 		return kept, nil, nil
 	case entry == nil:
-		sl.set(nil)
-		sl.host.opts.Logins.Forget(sl.name)
-		sl.host.inBackground(old.stop(true))
+		sv.set(nil)
+		sv.host.opts.Logins.Forget(sv.name)
+		sv.host.inBackground(old.stop(true))
 		return stopped, nil, nil
 	case old != nil && old.hash == hashOf(entry):
 		old.move(entry)
 		return kept, nil, nil
 	}
-	next := sl.newServer(entry)
+	next := sv.newServer(entry)
 	active := old != nil && old.usable()
 	switch {
 	case entry.Err != nil && active:
 		return failed, nil, next.outcome()
 	case !next.enabled:
-		sl.host.inBackground(sl.put(old, next))
+		sv.host.inBackground(sv.put(old, next))
 		did := noted
 		if active {
 			did = stopped
@@ -221,49 +221,49 @@ func (sl *slot) transition(ctx context.Context, entry *config.Server) (outcome, 
 		}
 		return did, nil, next.outcome()
 	case !active:
-		sl.start(old, next)
+		sv.start(old, next)
 		if err := next.outcome(); denial(err) != nil {
 			return started, nil, err
 		}
 		return started, next.untilStarted(), nil
 	}
-	denied := sl.host.notAllowed(ctx, entry)
+	denied := sv.host.notAllowed(ctx, entry)
 	switch {
 	case denied != nil && denied.Err != nil: // it is not known whether it may start: what was allowed goes on
 		return failed, nil, denied
 	case denied != nil, next.quarantined() && !old.quarantined(): // which begins at once, however next does
-		sl.host.inBackground(sl.put(old, next))
+		sv.host.inBackground(sv.put(old, next))
 		next.start(true)
 		if denied != nil {
 			return stopped, nil, next.outcome()
 		}
 		return replaced, next.untilStarted(), nil
 	}
-	did, err := sl.replace(ctx, old, next)
+	did, err := sv.replace(ctx, old, next)
 	return did, nil, err
 }
 
 // put stops old, which may be nil, takes its tools out of the registry, and has next stand in
 // its place. It returns what waits for the calls of old.
-func (sl *slot) put(old, next *server) wait {
+func (sv *supervisor) put(old, next *server) wait {
 	if old == nil {
-		sl.set(next)
+		sv.set(next)
 		return nil
 	}
 	old.withdraw(true) // before the status says that it does not run
-	sl.set(next)
+	sv.set(next)
 	return old.stop(true)
 }
 
 // start starts next in the place of old, which does not run, or is nil. Tools that old
 // is still listed with, having been lost, stay as long as those of a lost server do.
-func (sl *slot) start(old, next *server) {
+func (sv *supervisor) start(old, next *server) {
 	if old != nil {
 		next.copyTools(old)
 		next.loseTools()
-		sl.host.inBackground(old.stop(false))
+		sv.host.inBackground(old.stop(false))
 	}
-	sl.set(next)
+	sv.set(next)
 	next.start(true)
 }
 
@@ -271,7 +271,7 @@ func (sl *slot) start(old, next *server) {
 // its calls in the background. If next fails and old works, or is the same, old stays; if both
 // fail, next takes its place, and the tools stay listed as those of a lost server do. So they do if
 // next wants a login, which is not possible as long as old stands there.
-func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error) {
+func (sv *supervisor) replace(ctx context.Context, old, next *server) (outcome, error) {
 	next.copyTools(old)
 	next.start(false)
 	err := next.firstAttempt(ctx)
@@ -280,17 +280,17 @@ func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error)
 		err = next.relist(ctx)
 	}
 	if err != nil {
-		if same || old.serves() && next.status().Stage != StageLogin || sl.host.isClosing() {
-			sl.host.opts.Logins.Use(old.entry)
-			sl.host.inBackground(next.stop(false))
+		if same || old.serves() && next.status().Stage != StageLogin || sv.host.isClosing() {
+			sv.host.opts.Logins.Use(old.entry)
+			sv.host.inBackground(next.stop(false))
 			return failed, err
 		}
 		next.loseTools()
 	}
 	old.withdraw(false)
 	next.publish()
-	sl.set(next)
-	sl.host.inBackground(old.stop(false))
+	sv.set(next)
+	sv.host.inBackground(old.stop(false))
 	return replaced, err
 }
 

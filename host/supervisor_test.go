@@ -1,4 +1,4 @@
-// Tests of slot.go and change.go: replacing a server while it is called.
+// Tests of supervisor.go and change.go: replacing a server while it is called.
 
 package host_test
 
