@@ -1,4 +1,4 @@
-// Tests of supervise.go and tools.go: lists whose changes are announced.
+// Tests of supervise.go, tools.go and cache.go: lists whose changes are announced.
 
 package mcp_test
 

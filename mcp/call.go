@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
@@ -58,9 +56,11 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 		return nil, err
 	}
 	if call.task != nil {
-		if err := call.await(ctx, call.task, opts.Task); err != nil {
+		result, err := call.await(ctx, call.task, opts.Task)
+		if err != nil {
 			return nil, err
 		}
+		call.result = result
 	}
 	if err := c.checkOutput(ctx, call.request.until, call.conn, name, call.result); err != nil {
 		return nil, err
@@ -84,17 +84,6 @@ func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *R
 	t.request.onlyConnection, t.skips = opts.Connection, opts.SkipContent
 }
 
-// oneLine returns JSON that is checked without the line breaks between its tokens. In
-// strings there are none.
-func oneLine(value json.RawMessage) json.RawMessage {
-	if bytes.IndexByte(value, '\n') < 0 && bytes.IndexByte(value, '\r') < 0 {
-		return value
-	}
-	line := bytes.Clone(value)
-	jsonscan.OneLine(line)
-	return line
-}
-
 // decode implements answer.
 func (t *toolCall) decode(raw json.RawMessage, conn *connection) (need *inputRequired, err error) {
 	if t.request.params[paramTask].value != nil {
@@ -104,7 +93,7 @@ func (t *toolCall) decode(raw json.RawMessage, conn *connection) (need *inputReq
 	}
 	t.result, need, err = decodeCallResult(raw, conn.modern(), t.skips)
 	if conn.modern() && errors.Is(err, unknownResult("task")) {
-		if !t.client.declaresTasks() {
+		if !t.client.opts.declaresTasks() {
 			return nil, at("resultType", errUnaskedTask)
 		}
 		t.task, err = decodeTask(raw, true)
@@ -143,83 +132,6 @@ func (c *Client) Request(ctx context.Context, method string, params json.RawMess
 	}
 	return result, err
 }
-
-// membersOf takes an object apart.
-func membersOf(object json.RawMessage) ([]member, error) {
-	if len(object) == 0 {
-		return nil, nil
-	}
-	if err := jsonscan.Valid(object); err != nil {
-		return nil, fmt.Errorf("params: %w", err)
-	}
-	walk := jsonscan.Walk(object)
-	if kind := walk.Kind(); kind != '{' {
-		return nil, fmt.Errorf("params: %w", &kindError{kind, anObject})
-	}
-	var members []member
-	for key, value := range jsonscan.Fields(object) {
-		if string(key) == "_meta" {
-			return nil, errors.New("params: _meta belongs into the options")
-		}
-		members = append(members, member{string(key), oneLine(value)})
-	}
-	return members, nil
-}
-
-// largeOutput is the size from which results are checked one at a time: what
-// that takes for a moment can be many times as much.
-const largeOutput = 256 << 10
-
-// An OutputError reports a result of a tool that does not match the output
-// schema of the tool. The tool has run, and the connection lives on.
-//
-//cure:take the result that it holds, or have skipOutputCheck in the entry; tell the author of the server
-type OutputError struct {
-	Server string          // name of the server, as configured
-	Tool   string          // name of the tool
-	Path   string          // where in the structured content, such as items[3].name, cut off if it is long; empty for the whole
-	Result *CallToolResult // what the server answered, complete and unchanged
-	Err    error           // what is wrong there, or with the schema itself
-}
-
-func (e *OutputError) Error() string {
-	return plain.Text(fmt.Sprintf("mcp: server %q: the result of tool %q does not match the tool's output schema: %v", e.Server, e.Tool, e.Err))
-}
-
-func (e *OutputError) Unwrap() error { return e.Err }
-
-// Outcome returns [Answered].
-func (e *OutputError) Outcome() Outcome { return Answered }
-
-// An outputSchema is the output schema of a tool, compiled when a result first
-// needs it.
-type outputSchema struct {
-	raw  json.RawMessage
-	once sync.Once
-	gate *schemagate.Schema // nil: it cannot be used, and nothing is checked
-}
-
-// newOutputSchema returns nil for a tool that has none.
-func newOutputSchema(t *Tool) *outputSchema {
-	if t.OutputSchema == nil {
-		return nil
-	}
-	return &outputSchema{raw: t.OutputSchema}
-}
-
-// check checks the structured content of a result.
-func (s *outputSchema) check(content json.RawMessage, modern bool) error {
-	switch {
-	case content == nil:
-		return errMissingOutput
-	case content[0] != '{' && !modern:
-		return errors.New("structuredContent is not an object")
-	}
-	return s.gate.Validate(content)
-}
-
-// errMissingOutput is the Err of an [*OutputError] about a result without structured content.
-var errMissingOutput = errors.New("structuredContent is missing")
 
 // checkOutput checks a complete result against the output schema of its tool, as
 // last listed. A list is read, until the given time, if there is none yet, or

@@ -3,16 +3,12 @@ package mcp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/fairqueue"
-	"github.com/mcpbelt/mcpbelt/internal/feed"
-	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A Client is the connection to one server, renewed for as long as the client
@@ -21,51 +17,14 @@ import (
 // A client owns the goroutines of its connection, and one more while it makes or ends one.
 // Close ends them all.
 type Client struct {
-	name      string
-	transport Transport
-	opts      ClientOptions
+	supervisor
+	queue *fairqueue.Queue // requests in flight, and those that wait
 
-	closing context.Context // ends with Close
-	close   context.CancelFunc
-	wg      sync.WaitGroup // the supervisor
-
-	// The following belong to supervise.
-	era      *era
-	failures int         // to connect, in a row
-	idle     *connection // the connection with which supervise returned because nothing was to be done; nil: none
-
-	mu             sync.Mutex // guards the following
-	started        bool
-	supervisorDone bool   // supervise has returned, and notify starts it again
-	signals        signal // the signals that supervise has not taken yet
-	state          State
-	changed        feed.Bell                // rung when state or current changes
-	onChange       func()                   // called then; may be nil
-	current        *connection              // the connection while Ready, and while Authenticating if it is the one that needs the login
-	attempts       int                      // how many attempts to connect have ended
-	draining       bool                     // Shutdown was called: no new requests
-	active         int                      // how many calls Shutdown waits for
-	problems       map[string][]ListProblem // what was wrong in the lists last read, by method
-
-	declinedAt time.Time // when declined questions were logged last
-
-	wake     chan struct{} // has capacity 1 and receives when signals change
-	outdated atomic.Uint32 // the lists that have changed and were not announced yet, as listKinds
-
-	queue    *fairqueue.Queue // requests in flight, and those that wait
-	service  atomic.Int64     // mean time from sending a request to its end, in nanoseconds; 0: not known
-	handling atomic.Int64     // handlers that run
-	locks    keylock.Set      // by what is done by one at a time
-	pages    pages
-	topics   topics
-	roots    atomic.Int64 // times that RootsChanged was called
-	tokens   atomic.Int64 // progress tokens given out
-	awaiting atomic.Int64 // calls that wait for a task
+	// The following are guarded by mu.
+	draining bool                     // Shutdown was called: no new requests
+	active   int                      // how many calls Shutdown waits for
+	problems map[string][]ListProblem // what was wrong in the lists last read, by method
 	tools    toolCache
-	level    atomic.Pointer[LoggingLevel] // that the server is to log
-	logs     logQueue
-
-	tracing *tracing // nil: there is no tracer
 }
 
 // NewClient returns a client for the server that t connects to. The name is
@@ -76,21 +35,18 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 	if nils.Is(t) {
 		panic("mcp: NewClient: transport is nil")
 	}
-	o := opts.withDefaults()
-	closing, cancel := context.WithCancel(context.Background())
-	c := &Client{
-		name:      name,
-		transport: t,
-		opts:      o,
-		closing:   closing,
-		close:     cancel,
-		state:     State{Phase: Idle, Since: time.Now()},
-		wake:      make(chan struct{}, 1),
-		queue:     fairqueue.New(fairqueue.Limits{Running: o.MaxInFlight, Waiting: o.MaxQueued, Bytes: maxQueuedBytes}, closing.Done()),
-		topics:    newTopics(),
+	c := &Client{}
+	c.name, c.transport, c.opts = name, t, opts.withDefaults()
+	c.closing, c.close = context.WithCancel(context.Background())
+	c.state.Since = time.Now()
+	c.wake, c.supervise = make(chan struct{}, 1), c.run
+	c.era.pinned = c.opts.ProtocolVersion
+	c.queue = fairqueue.New(fairqueue.Limits{Running: c.opts.MaxInFlight, Waiting: c.opts.MaxQueued, Bytes: maxQueuedBytes}, c.closing.Done())
+	c.topics = newTopics()
+	if c.opts.Tracer != nil {
+		c.tracing = &tracing{c.opts.Tracer, name, c.opts.Logger}
 	}
-	c.tracing = newTracing(name, &c.opts)
-	c.level.Store(&o.LogLevel)
+	c.level.Store(&c.opts.LogLevel)
 	return c
 }
 
@@ -174,7 +130,7 @@ func (c *Client) Reconnect(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	present, attempts := c.current, c.attempts
-	if c.started {
+	if c.step != stepIdle {
 		c.notifyLocked(renewalWanted)
 	}
 	c.startLocked()
@@ -259,120 +215,83 @@ func (c *Client) Close() error {
 	}
 	c.close()
 	c.mu.Lock()
-	c.notifyLocked(0)
-	if !c.started {
-		c.started = true
-		c.setLocked(State{Phase: Closed}, nil)
+	if c.step == stepIdle {
+		c.enterLocked(onClose)
 	}
+	c.notifyLocked(0)
 	c.mu.Unlock()
 	c.wg.Wait()
 	return nil
 }
 
-// acquire returns the present connection, connecting if there is none, and waiting
-// while a connection is being made. A connection equal to not is waited out. A connection that
-// needs a login is good enough: whoever sends something finds out.
-func (c *Client) acquire(ctx context.Context, not *connection) (*connection, error) {
-	return c.await(ctx, not, -1, true)
+// SetLogLevel asks the server for log messages of this severity and above, now
+// and on later connections: "debug", "info", "notice", "warning", "error",
+// "critical", "alert" or "emergency". The empty level asks for none.
+//
+// It does not connect. A server of revision 2026-07-28 learns of the level with each
+// request. An older one gets logging/setLevel at once, and with each new connection, if
+// it declares logging; its answer is the error. The protocol has no level for no
+// messages, so the empty level asks for emergencies if more was asked for on this
+// connection. A server that never got a level may choose one itself.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works with
+// older servers, and with newer ones that still use it.
+func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
+	r := &request{method: protocol.SetLogLevel}
+	if level != "" {
+		if err := validLevel(level); err != nil {
+			return c.explain(r, WithOutcome(err, NotSent))
+		}
+	}
+	if err := c.enter(); err != nil {
+		return c.explain(r, err)
+	}
+	defer c.leave()
+	c.level.Store(&level)
+	conn := c.connection()
+	if conn == nil {
+		return nil
+	}
+	err := conn.tellLevel(ctx)
+	if err != nil && conn.hasEnded() && ctx.Err() == nil && c.closing.Err() == nil {
+		return nil // the next connection is told
+	}
+	return err
 }
 
-// connection returns the present connection, or nil.
-func (c *Client) connection() *connection {
+// LogLevel returns the level that SetLogLevel or [ClientOptions] set last; it may be empty.
+//
+// Deprecated: As [Client.SetLogLevel].
+func (c *Client) LogLevel() LoggingLevel {
+	return c.logLevel()
+}
+
+var errRootsNotDeclared = errors.New("the server was told that there are no roots: set ListRoots of ClientOptions")
+
+// RootsChanged notifies a server of an older revision that ListRoots of [ClientOptions]
+// returns other roots than before. Without a connection there is nobody to notify; a server
+// asks by itself. It fails if ListRoots is nil.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work with
+// older servers, and with newer ones that still use them.
+func (c *Client) RootsChanged(ctx context.Context) error {
+	r := &request{method: protocol.NoteRootsChanged}
+	if !c.opts.declares(protocol.ListRoots) {
+		return c.explain(r, WithOutcome(errRootsNotDeclared, NotSent))
+	}
+	if err := c.enter(); err != nil {
+		return c.explain(r, err)
+	}
+	defer c.leave()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.current
-}
-
-// await is acquire for a caller that has asked for a new attempt when the given number
-// of them had ended: only the failure of one that ended later is returned. Wakes brings the
-// next attempt forward.
-func (c *Client) await(ctx context.Context, not *connection, before int, wakes bool) (*connection, error) {
-	switch {
-	case c.transport == nil:
-		return nil, WithOutcome(errZero, NotSent)
-	case ctx == nil:
-		return nil, WithOutcome(errors.New("mcp: the context is nil"), NotSent)
+	c.roots.Add(1)
+	conn := c.current
+	c.mu.Unlock()
+	if conn == nil || conn.modern() {
+		return nil
 	}
-	renewing, again := before >= 0, false
-	for {
-		c.mu.Lock()
-		c.startLocked()
-		state, current, attempts := c.state, c.current, c.attempts
-		if current != nil && current != not {
-			c.mu.Unlock()
-			return current, nil
-		}
-		changed := c.changed.Rung()
-		c.mu.Unlock()
-		if before < 0 {
-			before = attempts
-		}
-		switch state.Phase {
-		case Closed:
-			return nil, WithOutcome(fmt.Errorf("server %q: %w", c.name, ErrClosed), NotSent)
-		case Authenticating:
-			over := loginFor(state.Err).over()
-			if attempts > before && over && !again { // the user has logged in meanwhile
-				before, again = attempts, true
-			}
-			if current == nil && (attempts > before || !renewing && !over) {
-				return nil, &UnavailableError{Server: c.name, Err: state.Err}
-			}
-		case Waiting:
-			if attempts > before {
-				return nil, &UnavailableError{Server: c.name, RetryAt: state.RetryAt, Err: state.Err}
-			}
-			if wakes {
-				c.notify(serverNeeded)
-			}
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, c.gaveUpWaiting(ctx, state)
-		}
+	if err := conn.tellRoots(ctx); err != nil && !conn.hasEnded() {
+		return c.explain(r, err)
 	}
-}
-
-// gaveUpWaiting is the error of a caller whose context ended before there was a
-// connection. It tells what the client was waiting for.
-func (c *Client) gaveUpWaiting(ctx context.Context, state State) error {
-	err := fmt.Errorf("%w while %v", ctx.Err(), state.Phase)
-	if state.Err != nil {
-		err = fmt.Errorf("%w (before that: %w)", err, state.Err)
-	}
-	return &UnavailableError{Server: c.name, RetryAt: state.RetryAt, Err: err}
-}
-
-// startLocked starts the supervisor at the first use.
-func (c *Client) startLocked() {
-	if c.started {
-		return
-	}
-	c.started = true
-	c.era = &era{pinned: c.opts.ProtocolVersion}
-	c.setLocked(State{Phase: Connecting}, nil)
-	c.supervisorDone = true
-	c.notifyLocked(0)
-}
-
-// setLocked is the one place where the state changes.
-func (c *Client) setLocked(s State, current *connection) {
-	s.Since = c.state.Since
-	if s.Phase != c.state.Phase || current != c.current {
-		s.Since = time.Now()
-	}
-	c.state, c.current = s, current
-	c.changed.Ring()
-	if c.onChange != nil {
-		c.onChange()
-	}
-}
-
-// poke leaves a note for a loop that looks at ch, unless one lies there already.
-func poke(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
+	return nil
 }

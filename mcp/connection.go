@@ -1,9 +1,9 @@
 package mcp
 
 import (
-	"cmp"
+	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/internal/pulse"
 )
@@ -23,28 +22,26 @@ import (
 // server's requests, the one that keeps the subscriptions to changes, and the one that runs
 // while a silent server is pinged.
 type connection struct {
-	client *Client
+	shared *shared
 	wire   Caller
 
 	// The handshake sets the following before it sets ready.
 	ready  atomic.Bool
 	info   *serverInfo
 	opened time.Time
-	roots  int64  // Client.roots when the connection was made
+	roots  int64  // shared.roots when the connection was made
 	meta   []byte // the members of _meta in every request, each followed by a comma
 	number int    // State.Connections of this connection; set before it is published
 
-	levelSet    bool      // the server was told which messages to log; guarded by the lock "level"
-	announcedAt time.Time // when changes of lists were announced last; for watchConnection
+	levelSet bool // the server was told which messages to log; guarded by the lock "level"
 
 	// The following belong to the handshake.
 	handshaking      atomic.Int64 // the id of the handshake's last request
 	discoverTimedOut bool         // discover was sent and was not answered in time
 	discoverLate     bool         // discover was answered with a result after that time
 
-	changes     atomic.Int64          // how often the server announced that its tools changed
+	changes     atomic.Int64          // how often the server announced that its tools changed, or may have done so
 	listed      atomic.Int64          // the value of changes when the list of tools was last read
-	mended      atomic.Int64          // how often announcements may have been missed
 	unannounced atomic.Bool           // the server does not announce changed tools, although it declares it
 	login       atomic.Pointer[login] // the login that the server wants before it answers; nil if none
 
@@ -53,7 +50,7 @@ type connection struct {
 
 	pulse     pulse.Pulse
 	lastSigns uint64 // ConnInfo.Signs when working was called last
-	unhealthy error  // why the connection has to be given up; nil: it need not be; guarded by the client's mu
+	unhealthy error  // why the connection has to be given up; nil: it need not be; guarded by shared.mu
 	allowance allowance
 
 	receiving  sync.Mutex      // held while a message is received
@@ -79,20 +76,19 @@ type connection struct {
 	serving       map[jsonrpc.ID]*service // the server requests that are handled, by their ids
 	answering     int                     // how many handlers of server requests run
 	answeredAt    time.Time               // when the last of them returned
-	listener      *listener               // nil if the server announces nothing, or in its own way
+	subscriptions subscriptions
 }
 
-func newConnection(c *Client, wire Conn) *connection {
+func newConnection(s *shared, wire Conn) *connection {
 	conn := &connection{
-		client:  c,
+		shared:  s,
 		wire:    CallerOf(wire),
 		ended:   make(chan struct{}),
 		drained: make(chan struct{}, 1),
 		pending: make(map[*pendingRequest]struct{}),
 		serving: make(map[jsonrpc.ID]*service),
 	}
-	conn.ctx, conn.cancel = context.WithCancel(c.closing)
-	conn.wire.Receive(conn.receive, conn.noteEnd)
+	conn.ctx, conn.cancel = context.WithCancel(s.closing)
 	return conn
 }
 
@@ -109,17 +105,7 @@ func (conn *connection) noteEnd(err error) {
 	}
 	conn.mu.Unlock()
 	if first {
-		conn.client.notify(0)
-	}
-}
-
-// isClosed reports whether a channel that carries nothing is closed.
-func isClosed(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
+		conn.shared.notify(0)
 	}
 }
 
@@ -133,20 +119,6 @@ func (conn *connection) lossErr() error {
 	}
 	return nil
 }
-
-// handshakeErr returns what is behind an error of the handshake: if the connection ended, why.
-func (conn *connection) handshakeErr(ctx context.Context, err error) error {
-	if conn.wire.Info().Err != nil {
-		select {
-		case <-conn.ended: // soon
-		case <-ctx.Done():
-		}
-	}
-	return cmp.Or(conn.lossErr(), err)
-}
-
-// errEnded ends a connection for want of a better reason.
-var errEnded = errors.New("the connection ended")
 
 // close ends a connection. It waits for the connection to close, as long as that
 // takes, and for a while for handlers that still run.
@@ -181,93 +153,6 @@ func (conn *connection) after(d time.Duration, f func()) {
 	}
 }
 
-// add binds a pending request to the connection.
-func (conn *connection) add(p *pendingRequest) error {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	if conn.endErr != nil {
-		return conn.endErr
-	}
-	conn.pending[p] = struct{}{}
-	conn.started++
-	p.number = conn.started
-	p.started = conn.setDeadlineLocked(p, p.request.idle)
-	return nil
-}
-
-// setDeadline has a pending request expire after a time or when its total is over, unless that is set
-// anew before.
-func (conn *connection) setDeadline(p *pendingRequest, idle time.Duration) {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	if _, flies := conn.pending[p]; flies {
-		conn.setDeadlineLocked(p, idle)
-	}
-}
-
-// setDeadlineLocked sets the timer only for the first of many requests: calls are short, and
-// times to wait are long.
-func (conn *connection) setDeadlineLocked(p *pendingRequest, idle time.Duration) (now time.Duration) {
-	at := time.Now()
-	now = at.Sub(conn.opened)
-	wait := min(idle, p.request.until.Sub(at))
-	p.deadline = max(now+wait, 1)
-	conn.armTimerLocked(p.deadline, wait)
-	return now
-}
-
-// clearDeadline ends setDeadline.
-func (conn *connection) clearDeadline(p *pendingRequest) {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	p.deadline = 0
-}
-
-// armTimerLocked has the timer expire at a time that is due, in wait, or before.
-func (conn *connection) armTimerLocked(due, wait time.Duration) {
-	if conn.deadlineAt != 0 && conn.deadlineAt <= due {
-		return
-	}
-	conn.deadlineAt = due
-	if conn.deadlineTimer == nil {
-		conn.deadlineTimer = time.AfterFunc(wait, conn.expireDue)
-	} else {
-		conn.deadlineTimer.Reset(wait)
-	}
-}
-
-// expireDue ends the pending requests whose time is over.
-func (conn *connection) expireDue() {
-	conn.mu.Lock()
-	conn.deadlineAt = 0
-	var late []*pendingRequest
-	now := time.Since(conn.opened)
-	for p := range conn.pending {
-		switch {
-		case p.deadline == 0:
-		case p.deadline <= now:
-			late = append(late, p)
-			p.deadline = 0
-		default:
-			conn.armTimerLocked(p.deadline, p.deadline-now)
-		}
-	}
-	conn.mu.Unlock()
-	for _, p := range late {
-		p.expire()
-	}
-}
-
-func (conn *connection) remove(p *pendingRequest) {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	delete(conn.pending, p)
-	conn.settleLocked(p.request.asked)
-	if conn.endErr != nil && len(conn.pending) == 0 {
-		poke(conn.drained)
-	}
-}
-
 // working reports whether the server has shown that it is at work since the last time
 // it was asked. It is called by one goroutine at a time.
 func (conn *connection) working() bool {
@@ -293,110 +178,150 @@ func (conn *connection) end(cause error) {
 	}
 }
 
-// within runs f and waits for it, but not longer than d.
-func within(d time.Duration, f func()) {
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		f()
-	}()
-	select {
-	case <-finished:
-	case <-time.After(d):
+// A serverInfo is what a server says of itself in the handshake.
+type serverInfo struct {
+	revision     string
+	server       *Implementation
+	capabilities *ServerCapabilities // never nil
+	instructions string
+	tasks        taskAbilities // of revision 2025-11-25
+}
+
+// unanswered are requests in a row that were given up.
+type unanswered struct {
+	n     int
+	heard int64 // the last sign of life, which came before the first of them was
+	begun int   // requests that had begun by then
+}
+
+// A service is one request of the server under way. Its id can come again when
+// the server has withdrawn it.
+type service struct{ cancel context.CancelFunc }
+
+// strayed notes an answer to a request that nobody made.
+func (conn *connection) strayed(id jsonrpc.ID) {
+	text := []byte("null")
+	if id.IsValid() {
+		text, _ = json.Marshal(id.Raw()) // a string or number always encodes
+	}
+	said := harmless(text)
+	conn.strayID.Store(&said)
+	if conn.strays.Add(1) == 1 {
+		conn.shared.opts.Logger.Warn("mcp: the server answers a request that nobody made", "server", conn.shared.name, "id", said)
 	}
 }
 
-// connect makes a connection: with the probe for the newest revision, or
-// without it if the era says so, and a second time without it if the probe
-// seems to have ended the first.
-func (c *Client) connect(era *era) (*connection, error) {
-	ctx, stop := context.WithTimeout(c.closing, c.opts.ConnectTimeout)
-	defer stop()
-	for {
-		version := era.version()
-		conn, err := c.attempt(ctx, version, era.patient)
-		if err == nil {
-			era.succeeded(conn.info.revision)
-			return conn, nil
-		}
-		if ctx.Err() != nil && c.closing.Err() == nil {
-			err = fmt.Errorf("no connection within %v: %w", c.opts.ConnectTimeout, err)
-		}
-		if conn == nil || !era.failed(version, conn, err) || ctx.Err() != nil {
-			return nil, visible(err)
-		}
-		if SafeToRetry(conn.lossErr()) {
-			era.suspect = false // the probe never reached the server
-			return nil, visible(err)
-		}
+// withStrays adds to the error of a wait for an answer that other answers have come instead.
+func (conn *connection) withStrays(err error) error {
+	id := conn.strayID.Load()
+	if id == nil {
+		return err
 	}
+	return fmt.Errorf("%w; the server has answered requests that nobody made %d times, the last with id %s", err, conn.strays.Load(), *id)
 }
 
-// attempt makes one connection within ctx. With an error it is closed, and nil if there was
-// none.
-func (c *Client) attempt(ctx context.Context, version string, patient bool) (*connection, error) {
-	if c.pinned() && !protocol.IsKnown(version) {
-		return nil, &ProtocolVersionError{want: version, err: errors.New("this client does not know it")}
+// patience returns for how much longer a request may be without an answer that
+// has been so for idle, because the server had to wait for an answer itself.
+func (conn *connection) patience(idle time.Duration) time.Duration {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	if conn.answering > 0 {
+		return idle
 	}
-	roots := c.roots.Load()
-	wire, err := c.dial(ctx)
-	if err != nil {
-		return nil, err
+	return time.Until(conn.answeredAt.Add(idle))
+}
+
+// metaWith returns what requestMeta wrote for the connection with other capabilities, if there are any. They are
+// the last of its members.
+func (conn *connection) metaWith(capabilities json.RawMessage) []byte {
+	const key = `"` + protocol.MetaCapabilities + `":`
+	i := bytes.Index(conn.meta, []byte(key))
+	if capabilities == nil || i < 0 {
+		return conn.meta
 	}
-	patience := c.opts.probeTimeout()
-	switch {
-	case c.pinned():
-		patience = noTimeout // there is nothing else to try
-	case patient:
-		patience = c.opts.ConnectTimeout
-	}
-	conn := newConnection(c, wire)
-	conn.roots = roots
-	if conn.info, err = conn.handshake(ctx, version, patience, false); err != nil {
-		if err = conn.handshakeErr(ctx, err); ctx.Err() != nil {
-			err = conn.withStrays(err)
-		}
-		conn.close(err)
-		return conn, err
-	}
-	conn.opened = time.Now()
-	conn.pulse.Beat()
+	return slices.Concat(conn.meta[:i+len(key)], capabilities, []byte{','})
+}
+
+// ping is the method by which a server is asked for a sign of life.
+func (conn *connection) ping() string {
 	if conn.modern() {
-		conn.meta = c.requestMeta(conn.info.revision)
+		return protocol.Discover
 	}
-	conn.ready.Store(true)
-	c.watchHealth(conn)
-	if err := c.follow(ctx, conn); err != nil {
-		c.sessionEnds(conn, err)
-		conn.close(err)
-		return conn, err
-	}
-	return conn, nil
+	return protocol.Ping
 }
 
-// dial makes the transport's connection, giving up on one that outlasts ctx.
-func (c *Client) dial(ctx context.Context) (Conn, error) {
-	type dialed struct {
-		conn Conn
-		err  error
+// giveUp has the connection ended, unless that is on its way already.
+func (conn *connection) giveUp(because error) {
+	c := conn.shared
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if conn.unhealthy == nil {
+		conn.unhealthy = because
+		c.notifyLocked(0)
 	}
-	done := make(chan dialed, 1)
-	go func() {
-		conn, err := c.transport.Connect(ctx)
-		if err == nil && nils.Is(conn) {
-			err = errors.New("the transport returned neither a connection nor an error")
+}
+
+// announcesTools reports whether the server announces other tools, as far as it
+// has not turned out yet that it does not.
+func (conn *connection) announcesTools() bool {
+	tools := conn.info.capabilities.Tools
+	return tools != nil && tools.ListChanged && !conn.unannounced.Load()
+}
+
+// open begins to trace a message that is not a request of a caller; nil if there is no tracer.
+// One that is to be written gets what the tracer adds.
+func (conn *connection) open(ctx context.Context, m *jsonrpc.Request, incoming, notification bool) (context.Context, *RequestInfo) {
+	t := conn.shared.tracing
+	if t == nil {
+		return ctx, nil
+	}
+	info := &RequestInfo{
+		Server: conn.shared.name, Method: m.Method, Incoming: incoming, Notification: notification, Connection: conn.describe(), params: m.Params,
+	}
+	if m.IsCall() {
+		info.ID = fmt.Sprint(m.ID.Raw())
+	}
+	ctx = t.start(ctx, info)
+	if !incoming {
+		info.Attempts, info.SentAt = 1, time.Now()
+		if len(info.meta) > 0 {
+			m.Params = withMeta(m.Params, info.meta...)
 		}
-		done <- dialed{conn, err}
-	}()
-	select {
-	case d := <-done:
-		return d.conn, d.err
-	case <-ctx.Done():
-		within(closeTimeout, func() {
-			if d := <-done; d.err == nil {
-				_ = d.conn.Close()
-			}
-		})
-		return nil, ctx.Err()
 	}
+	return ctx, info
+}
+
+// describe returns what is known of the connection.
+func (conn *connection) describe() ConnInfo {
+	info := conn.wire.Info()
+	info.SessionID = conn.wire.SessionID()
+	if conn.ready.Load() {
+		info.ProtocolVersion = conn.info.revision
+	}
+	return info
+}
+
+// announcesUpdates reports whether the server says that it announces changes.
+func (conn *connection) announcesUpdates() bool {
+	resources := conn.info.capabilities.Resources
+	return resources != nil && resources.Subscribe
+}
+
+// The subscriptions of a connection of revision 2026-07-28, but for idle guarded by its lock.
+type subscriptions struct {
+	made      int           // requests
+	idle      atomic.Bool   // several ended soon one after the other: no list is read for the next
+	present   *subscription // nil if there is none
+	cancelled *subscription // the one before it, while that has not ended
+}
+
+// again reports whether changes may have been missed between two of them.
+func (s *subscriptions) again() bool { return s.made > 1 && !s.idle.Load() }
+
+// A subscription is one such request.
+type subscription struct {
+	id    jsonrpc.ID
+	asked json.RawMessage // what is to be announced; nil: nothing, and there is no request
+	made  time.Time
+	ended chan error // capacity 1: the server has ended it; nil: in good order
 }

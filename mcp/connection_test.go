@@ -1,4 +1,4 @@
-// Tests of connection.go and client.go: the ends of connections, and processes behind them.
+// Tests of connection.go, connect.go, wait.go and client.go: the ends of connections, and processes behind them.
 
 package mcp_test
 

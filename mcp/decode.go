@@ -250,3 +250,18 @@ func decodeInteger(value []byte) (int64, error) {
 	}
 	return int64(f), nil
 }
+
+// decodeIcons decodes icons. Those that could not be shown without danger are
+// left out: a picture comes from the web or stands in the address itself, and
+// never from a file, a script or elsewhere.
+func decodeIcons(value []byte) (icons []sdk.Icon, err error) {
+	var all []sdk.Icon
+	err = arrayOf(&all, decodeAs[sdk.Icon])(value)
+	for _, icon := range all {
+		scheme, _, found := strings.Cut(icon.Source, ":")
+		if found && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "data")) {
+			icons = append(icons, icon)
+		}
+	}
+	return icons, err
+}

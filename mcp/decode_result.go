@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -145,21 +144,6 @@ func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
 		details.HasMore = true
 	}
 	return res, nil
-}
-
-// decodeIcons decodes icons. Those that could not be shown without danger are
-// left out: a picture comes from the web or stands in the address itself, and
-// never from a file, a script or elsewhere.
-func decodeIcons(value []byte) (icons []sdk.Icon, err error) {
-	var all []sdk.Icon
-	err = arrayOf(&all, decodeAs[sdk.Icon])(value)
-	for _, icon := range all {
-		scheme, _, found := strings.Cut(icon.Source, ":")
-		if found && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "data")) {
-			icons = append(icons, icon)
-		}
-	}
-	return icons, err
 }
 
 // decodeStruct decodes a type of the official SDK. The member need must not be empty.

@@ -78,7 +78,7 @@ func FuzzOutcome(f *testing.F) {
 	f.Add([]byte{2, 5, 11})
 	f.Add([]byte{1, 8, 0, 6, 7, 5})
 	f.Add([]byte{11, 6, 10, 12, 6, 9, 2, 6})
-	c := &Client{name: "server"}
+	c := &shared{name: "server"}
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		now := belief{err: errors.New("first")}
 		before := now

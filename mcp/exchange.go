@@ -15,6 +15,76 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
+// pagesIn returns what a server of revision 2025-11-25 wants the user to visit
+// before it runs a request, as parameters of elicitations, or nil if that is not why it refused.
+func (c *Client) pagesIn(err error, conn *connection) []json.RawMessage {
+	var refused *ServerError
+	if c.opts.ElicitURL == nil || conn == nil || conn.modern() || !errors.As(err, &refused) || refused.Err.Code != protocol.CodeURLRequired {
+		return nil
+	}
+	if jsonscan.Valid(refused.Err.Data) != nil {
+		return nil
+	}
+	var wanted []json.RawMessage
+	walk := jsonscan.Walk(refused.Err.Data)
+	for key := range walk.Members() {
+		if string(key) != "elicitations" || walk.Kind() != '[' {
+			continue
+		}
+		for range walk.Elements() {
+			raw := walk.Value()
+			params, err := decodeElicit(raw)
+			if err != nil || params.Mode != "" && params.Mode != "url" || len(wanted) == maxServerRequests {
+				return nil
+			}
+			wanted = append(wanted, raw)
+		}
+	}
+	return wanted
+}
+
+// visit has the user visit the pages that stand before a request, and returns when they
+// are done with all of them.
+func (x *exchange) visit(ctx context.Context, wanted []json.RawMessage, cause error) error {
+	bounded, stop := x.within(ctx)
+	defer stop()
+	late := func() error {
+		return x.answered(fmt.Errorf("waiting for the user to visit a page: %w", x.ended(ctx)))
+	}
+	var open []*page
+	for _, raw := range wanted {
+		var p *page
+		if !x.conn.mayAsk(protocol.Elicit, &x.asked) {
+			return x.answered(fmt.Errorf("%w: %w", errTooManyQuestions, cause))
+		}
+		err := x.client.runHandler(protocol.Elicit, func() (err error) {
+			params, err := decodeElicit(raw)
+			if err == nil {
+				_, p, err = x.client.elicitURL(bounded, params, raw, false, &x.asked)
+			}
+			return err
+		})
+		if err != nil && bounded.Err() != nil {
+			return late()
+		}
+		if err == nil && p == nil {
+			err = errors.New("the user did not agree to visit the page")
+		}
+		if err != nil {
+			return x.answered(fmt.Errorf("%w: %w", err, cause))
+		}
+		open = append(open, p)
+	}
+	for _, p := range open {
+		select {
+		case <-p.completed:
+		case <-bounded.Done():
+			return late()
+		}
+	}
+	return nil
+}
+
 const (
 	// maxInputRounds is how often in one exchange a server may ask for input.
 	maxInputRounds = 10
@@ -122,14 +192,6 @@ type exchange struct {
 
 	first pendingRequest // of the first round
 }
-
-// Places of the parameters of an exchange, behind those of its method.
-const (
-	paramResponses = 2 + iota
-	paramState
-	paramTask
-	numParams
-)
 
 // begin prepares a request with at most two parameters of its own.
 func (x *exchange) begin(c *Client, method string, opts *RequestOptions, params ...member) {
@@ -247,7 +309,7 @@ func (x *exchange) ended(ctx context.Context) error {
 func (x *exchange) fulfil(ctx context.Context, need *inputRequired) error {
 	bounded, stop := x.within(ctx)
 	defer stop()
-	responses, err := x.client.handleInput(bounded, x.conn, &x.asked, need.requests)
+	responses, err := x.conn.handleInput(bounded, &x.asked, need.requests)
 	if err != nil && bounded.Err() != nil {
 		err = fmt.Errorf("waiting for what the server wants to know: %w", x.ended(ctx))
 	}

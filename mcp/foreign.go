@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
+
+// errEnded ends a connection for want of a better reason.
+var errEnded = errors.New("the connection ended")
 
 // cancelTimeout bounds the telling of a server that a request is cancelled.
 const cancelTimeout = 5 * time.Second
@@ -205,4 +209,10 @@ func (c *foreignCaller) Close() error {
 	c.mu.Unlock()
 	within(closeTimeout, c.wg.Wait)
 	return err
+}
+
+// listsItems reports whether a method asks for a list whose items are checked one
+// by one.
+func listsItems(method string) bool {
+	return slices.Contains([]string{protocol.ListTools, protocol.ListResources, protocol.ListTemplates, protocol.ListPrompts, protocol.ListSkills, protocol.ReadDirectory}, method)
 }

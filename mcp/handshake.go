@@ -7,9 +7,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,13 +22,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
-// A serverInfo is what a server says of itself in the handshake.
-type serverInfo struct {
-	revision     string
-	server       *Implementation
-	capabilities *ServerCapabilities // never nil
-	instructions string
-	tasks        taskAbilities // of revision 2025-11-25
+// handshakeErr returns what is behind an error of the handshake: if the connection ended, why.
+func (conn *connection) handshakeErr(ctx context.Context, err error) error {
+	if conn.wire.Info().Err != nil {
+		select {
+		case <-conn.ended: // soon
+		case <-ctx.Done():
+		}
+	}
+	return cmp.Or(conn.lossErr(), err)
 }
 
 // A handshakeRequest is a request of the handshake on its way.
@@ -48,14 +52,14 @@ func (conn *connection) handshake(ctx context.Context, version string, patience 
 		return conn.initialize(ctx, version)
 	}
 	conn.discoverTimedOut = true
-	meta := bytes.TrimSuffix(conn.client.requestMeta(version), []byte(","))
+	meta := bytes.TrimSuffix(conn.shared.opts.requestMeta(version), []byte(","))
 	discover := conn.begin(ctx, protocol.Discover, fmt.Appendf(nil, `{"_meta":{%s}}`, meta))
 	defer discover.cancel()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-discover.done:
-		if other := offeredRevision(discover.err); other != "" && !again && (other == version || !conn.client.pinned()) {
+		if other := offeredRevision(discover.err); other != "" && !again && (other == version || !conn.shared.opts.pinned()) {
 			return conn.handshake(ctx, other, patience, true)
 		}
 		info, err := conn.discovered(ctx, version, discover)
@@ -93,24 +97,24 @@ func (conn *connection) discovered(ctx context.Context, version string, discover
 	case err == nil:
 	case conn.hasEnded(), ctx.Err() != nil, loginFor(err) != nil && !needsRights(err):
 		return nil, err
-	case conn.client.pinned():
-		return nil, conn.client.refusedPin(err, true)
+	case conn.shared.opts.pinned():
+		return nil, conn.refusedPin(err, true)
 	default:
 		return nil, withRevisions(modernRefusal(version, err))
 	}
-	if err := discoveredNone(discover.result); err != nil && !conn.client.pinned() {
+	if err := discoveredNone(discover.result); err != nil && !conn.shared.opts.pinned() {
 		return nil, err
 	}
 	info, err := decodeServerInfo(discover.result)
 	versions, _ := versionsIn(discover.result, "supportedVersions")
 	revision := protocol.NewestStateless(versions)
-	if conn.client.pinned() && (err != nil || !slices.Contains(versions, version)) {
+	if conn.shared.opts.pinned() && (err != nil || !slices.Contains(versions, version)) {
 		return nil, &ProtocolVersionError{want: version, offered: versions, err: err}
 	}
 	if err != nil || revision == "" {
 		return nil, nil // as if it did not know the request
 	}
-	info.revision = cmp.Or(conn.client.opts.ProtocolVersion, revision)
+	info.revision = cmp.Or(conn.shared.opts.ProtocolVersion, revision)
 	if raw := jsonscan.Member(discover.result, "_meta", protocol.MetaServer); raw != nil {
 		info.server = decodeLoosely[Implementation](raw)
 	}
@@ -122,7 +126,7 @@ func (conn *connection) discovered(ctx context.Context, version string, discover
 // other, once.
 func (conn *connection) initialize(ctx context.Context, revision string) (*serverInfo, error) {
 	info, err := conn.offer(ctx, revision)
-	if other := otherRevision(err, revision); other != "" && !conn.client.pinned() && !conn.hasEnded() {
+	if other := otherRevision(err, revision); other != "" && !conn.shared.opts.pinned() && !conn.hasEnded() {
 		if info, err := conn.offer(ctx, other); err == nil {
 			return info, nil
 		}
@@ -132,7 +136,7 @@ func (conn *connection) initialize(ctx context.Context, revision string) (*serve
 
 // offer is initialize with one revision.
 func (conn *connection) offer(ctx context.Context, revision string) (*serverInfo, error) {
-	params, err := conn.client.initializeParams(revision)
+	params, err := conn.shared.opts.initializeParams(revision)
 	if err != nil {
 		return nil, WithOutcome(err, NotSent) // settings of an extension that are no JSON
 	}
@@ -146,8 +150,8 @@ func (conn *connection) offer(ctx context.Context, revision string) (*serverInfo
 		return nil, ctx.Err()
 	}
 	if initialize.err != nil {
-		if conn.client.pinned() {
-			return nil, conn.client.refusedPin(initialize.err, false)
+		if conn.shared.opts.pinned() {
+			return nil, conn.refusedPin(initialize.err, false)
 		}
 		return nil, withRevisions(initialize.err)
 	}
@@ -155,7 +159,7 @@ func (conn *connection) offer(ctx context.Context, revision string) (*serverInfo
 	if err != nil {
 		return nil, at("result", err)
 	}
-	if conn.client.pinned() && info.revision != revision {
+	if conn.shared.opts.pinned() && info.revision != revision {
 		return nil, &ProtocolVersionError{want: revision, offered: []string{info.revision}}
 	}
 	if !protocol.IsKnown(info.revision) {
@@ -236,4 +240,44 @@ func decodeLoosely[T any](object []byte) *T {
 		}
 	})...)
 	return v
+}
+
+// refusedPin returns the error for a handshake with the pinned revision that failed with
+// err: a [*ProtocolVersionError] if the server answered that it does not speak it. Any
+// answer to discover is one, since each server that speaks the revision knows it.
+func (conn *connection) refusedPin(err error, discover bool) error {
+	answer, offered := answerIn(err)
+	if refusesHandshake(err) || len(offered) > 0 || discover && answer != nil {
+		return &ProtocolVersionError{want: conn.shared.opts.ProtocolVersion, offered: offered, err: err}
+	}
+	return err
+}
+
+// endRequest ends the trace of a request of the handshake.
+func (conn *connection) endRequest(info *RequestInfo, id int64, result json.RawMessage, err error) {
+	if info == nil {
+		return
+	}
+	if id != 0 {
+		info.ID = strconv.FormatInt(id, 10)
+	}
+	info.Connection = conn.describe()
+	if jsonscan.Valid(result) != nil {
+		result = nil
+	}
+	if version, ok := jsonscan.String(jsonscan.Member(result, "protocolVersion")); ok {
+		info.Connection.ProtocolVersion = version
+	} else if info.Method == protocol.Discover && err == nil {
+		info.Connection.ProtocolVersion = discoveredRevision(result)
+	}
+	info.end(result, conn.handshakeError(err))
+}
+
+// handshakeError returns the error of a handshake as the callers of the client get it:
+// what is no answer of the server makes it unavailable.
+func (conn *connection) handshakeError(err error) error {
+	if err == nil || errors.As(err, new(*JSONRPCError)) {
+		return err
+	}
+	return &UnavailableError{Server: conn.shared.name, Err: err}
 }

@@ -44,11 +44,18 @@ func (l *writeLog) Close() error { close(l.closed); return nil }
 
 func (l *writeLog) SessionID() string { return "" }
 
+// newReceiving returns a connection of a client.
+func newReceiving(log *writeLog, opts *ClientOptions) *connection {
+	conn := newConnection(&NewClient("s", log, opts).shared, log)
+	conn.wire.Receive(conn.receive, conn.noteEnd)
+	return conn
+}
+
 // The server is not told that a request of the handshake is cancelled, which the
 // protocol forbids.
 func TestHandshakeIsNotCancelled(t *testing.T) {
 	log := newWriteLog()
-	conn := newConnection(NewClient("s", log, nil), log)
+	conn := newReceiving(log, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -82,7 +89,7 @@ func (c *counter) RequestEnd(context.Context, *RequestInfo) { c.open-- }
 // was written.
 func TestHandshakeAfterTheEndIsTraced(t *testing.T) {
 	log, counter := newWriteLog(), &counter{}
-	conn := newConnection(NewClient("s", log, &ClientOptions{Tracer: counter}), log)
+	conn := newReceiving(log, &ClientOptions{Tracer: counter})
 	conn.close(nil)
 	_, err := conn.initialize(t.Context(), Revision20251125)
 	assert.Fails(t, err)

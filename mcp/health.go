@@ -29,13 +29,6 @@ func (e *UnresponsiveError) Error() string {
 	return fmt.Sprintf("no sign of life for %v, not even an answer to a ping", e.For.Round(time.Second))
 }
 
-// unanswered are requests in a row that were given up.
-type unanswered struct {
-	n     int
-	heard int64 // the last sign of life, which came before the first of them was
-	begun int   // requests that had begun by then
-}
-
 // noteGivenUp notes that a request was given up.
 func (conn *connection) noteGivenUp() {
 	heard := conn.pulse.Heard()
@@ -68,8 +61,8 @@ func (conn *connection) occupied() bool {
 // watchHealth pings a silent server until the connection ends, and gives it up if it does
 // not answer. A server that is busy, with requests or by itself, is not given up: it
 // answers when it is done. For what its requests were, see occupied.
-func (c *Client) watchHealth(conn *connection) {
-	interval := c.opts.HealthInterval
+func (conn *connection) watchHealth() {
+	interval := conn.shared.opts.HealthInterval
 	if interval < 0 || conn.wire.Info().Stateless {
 		return
 	}
@@ -85,7 +78,7 @@ func (c *Client) watchHealth(conn *connection) {
 			misses = 0
 		default:
 			asked := time.Now()
-			if c.pinged(conn) {
+			if conn.pinged() {
 				misses = 0
 				conn.working() // the answer is no other sign
 			} else if misses++; misses >= maxMisses && !conn.occupied() {
@@ -101,11 +94,11 @@ func (c *Client) watchHealth(conn *connection) {
 
 // pinged reports whether the server gives a sign of life when it is asked for
 // one.
-func (c *Client) pinged(conn *connection) bool {
-	ctx, stop := context.WithTimeout(conn.ctx, min(healthPatience, c.opts.HealthInterval))
+func (conn *connection) pinged() bool {
+	ctx, stop := context.WithTimeout(conn.ctx, min(healthPatience, conn.shared.opts.HealthInterval))
 	defer stop()
 	before := conn.pulse.Heard()
-	_, err := c.aside(ctx, conn, conn.ping(), conn.meta)
+	_, err := conn.aside(ctx, conn.ping(), conn.meta)
 	if err == nil || ctx.Err() == nil {
 		conn.pulse.Beat() // a refusal is a sign of life; a connection that broke ends by itself
 	}

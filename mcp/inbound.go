@@ -13,10 +13,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
-// maxServing bounds the requests of the server that are served at a time, unless the program
-// handles more. Further ones are not answered.
-const maxServing = 64
-
 // An echoError ends the connection to a program that is no server, such as cat.
 type echoError struct{}
 
@@ -64,7 +60,7 @@ func (conn *connection) receive(m jsonrpc.Message, call int64) {
 			return
 		}
 		if flaw != nil {
-			conn.client.opts.Logger.Warn("mcp: a notification cannot be read", "server", conn.client.name, "method", harmless([]byte(m.Method)), "error", flaw)
+			conn.shared.opts.Logger.Warn("mcp: a notification cannot be read", "server", conn.shared.name, "method", harmless([]byte(m.Method)), "error", flaw)
 		}
 		_, o := conn.open(conn.ctx, m, true, true)
 		if m.Method == protocol.NoteMessage {
@@ -83,105 +79,20 @@ func (conn *connection) notice(method string, params json.RawMessage) {
 		conn.cancelled(params)
 	case protocol.NoteToolsChanged:
 		conn.changes.Add(1)
-		conn.client.listChanged(listTools)
+		conn.shared.listChanged(listTools)
 	case protocol.NoteResourcesChanged:
-		conn.client.listChanged(listResources)
+		conn.shared.listChanged(listResources)
 	case protocol.NotePromptsChanged:
-		conn.client.listChanged(listPrompts)
+		conn.shared.listChanged(listPrompts)
 	case protocol.NoteResourceUpdated:
-		conn.client.resourceUpdated(params)
+		if uri, ok := jsonscan.String(jsonscan.Member(params, "uri")); ok {
+			conn.shared.topics.tell(uri)
+		}
 	case protocol.NoteAcknowledged:
 		conn.acknowledged(params)
 	case protocol.NoteElicited:
-		conn.client.pages.complete(params)
+		conn.shared.pages.complete(params)
 	}
-}
-
-// A service is one request of the server under way. Its id can come again when
-// the server has withdrawn it.
-type service struct{ cancel context.CancelFunc }
-
-// A causedContext ends as its Context does, and has the values of the context of the
-// request that caused what the server asks.
-type causedContext struct {
-	context.Context
-	values context.Context
-}
-
-// Value returns values of its own Context first, in which package context finds what a
-// derived context ends with.
-func (c causedContext) Value(key any) any {
-	if v := c.Context.Value(key); v != nil {
-		return v
-	}
-	return c.values.Value(key)
-}
-
-// protocol.MetaTask names the task that a request of a server of revision 2025-11-25 belongs to.
-
-// causeOf returns the questions and the caller's context of the request in the course of
-// which the server makes req, or nil if it is not known: that on whose answer stream req
-// came, if call is not 0, or that which waits for the task that req names, or else the
-// only one that the server can be at work for. If there are several, but all with the same asker,
-// the context is that of one of them.
-func (conn *connection) causeOf(req *jsonrpc.Request, call int64) (*asked, context.Context) {
-	task, _ := jsonscan.String(jsonscan.Member(req.Params, "_meta", protocol.MetaTask, "taskId"))
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	var cause *request
-	many := false
-	for p := range conn.pending {
-		r := p.request
-		switch {
-		case r.asked == nil, call != 0 && p.id != call, call == 0 && task != "" && r.task() != task:
-			continue
-		case cause != nil && cause.asked != r.asked:
-			if asker := r.caller.Value(askerKey{}); asker == nil || asker != cause.caller.Value(askerKey{}) {
-				return nil, nil
-			}
-			many = true
-		}
-		cause = r
-	}
-	switch {
-	case cause == nil, call == 0 && task == "" && conn.elsewhereLocked(cause.asked):
-		return nil, nil
-	case many:
-		return nil, cause.caller
-	}
-	return cause.asked, cause.caller
-}
-
-// elsewhereLocked reports whether the server may be at work for a request of a caller that is
-// none of the pending requests: one that was given up, or another one's task.
-func (conn *connection) elsewhereLocked(of *asked) bool {
-	tasks := conn.client.awaiting.Load()
-	if of.awaits {
-		tasks--
-	}
-	return tasks > 0 || conn.pulse.MayBeBusy()
-}
-
-// strayed notes an answer to a request that nobody made.
-func (conn *connection) strayed(id jsonrpc.ID) {
-	text := []byte("null")
-	if id.IsValid() {
-		text, _ = json.Marshal(id.Raw()) // a string or number always encodes
-	}
-	said := harmless(text)
-	conn.strayID.Store(&said)
-	if conn.strays.Add(1) == 1 {
-		conn.client.opts.Logger.Warn("mcp: the server answers a request that nobody made", "server", conn.client.name, "id", said)
-	}
-}
-
-// withStrays adds to the error of a wait for an answer that other answers have come instead.
-func (conn *connection) withStrays(err error) error {
-	id := conn.strayID.Load()
-	if id == nil {
-		return err
-	}
-	return fmt.Errorf("%w; the server has answered requests that nobody made %d times, the last with id %s", err, conn.strays.Load(), *id)
 }
 
 // serve answers a request of the server, on a goroutine of its own. Flaw says why its params
@@ -189,7 +100,7 @@ func (conn *connection) withStrays(err error) error {
 func (conn *connection) serve(req *jsonrpc.Request, call int64, flaw error) {
 	if conn.ready.Load() && conn.modern() {
 		// Revision 2026-07-28 has no such requests, and forbids answers.
-		conn.client.opts.Logger.Warn("mcp: ignoring a request of the server", "server", conn.client.name, "method", harmless([]byte(req.Method)))
+		conn.shared.opts.Logger.Warn("mcp: ignoring a request of the server", "server", conn.shared.name, "method", harmless([]byte(req.Method)))
 		return
 	}
 	base := conn.ctx
@@ -201,7 +112,7 @@ func (conn *connection) serve(req *jsonrpc.Request, call int64, flaw error) {
 	s := &service{cancel}
 	conn.mu.Lock()
 	_, twice := conn.serving[req.ID]
-	full := len(conn.serving) >= max(maxServing, conn.client.maxHandlers())
+	full := len(conn.serving) >= max(maxServing, conn.shared.opts.maxHandlers())
 	if !twice && !full {
 		conn.serving[req.ID] = s
 	}
@@ -229,14 +140,14 @@ func (conn *connection) answer(ctx context.Context, req *jsonrpc.Request, s *ser
 	}
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errTooManyQuestions) { // of which it was told
-			conn.client.opts.Logger.Warn("mcp: a request of the server failed", "server", conn.client.name, "method", harmless([]byte(req.Method)), "error", err)
+			conn.shared.opts.Logger.Warn("mcp: a request of the server failed", "server", conn.shared.name, "method", harmless([]byte(req.Method)), "error", err)
 		}
 		resp.Error = refuse(err)
 	} else {
 		resp.Result = relate(result, req.Params)
 	}
-	if err := conn.client.fits(int64(len(resp.Result))); err != nil {
-		conn.client.opts.Logger.Warn("mcp: an answer to the server is too large", "server", conn.client.name, "error", err)
+	if err := conn.shared.opts.fits(int64(len(resp.Result))); err != nil {
+		conn.shared.opts.Logger.Warn("mcp: an answer to the server is too large", "server", conn.shared.name, "error", err)
 		resp.Result, resp.Error = nil, refuse(err)
 	}
 	conn.mu.Lock()
@@ -261,7 +172,7 @@ func (conn *connection) runHandler(ctx context.Context, method string, params js
 	if method == protocol.Ping {
 		return json.RawMessage(`{}`), nil
 	}
-	if isQuestion(method) && conn.client.declares(method) && !conn.mayAsk(method, nil) {
+	if isQuestion(method) && conn.shared.opts.declares(method) && !conn.mayAsk(method, nil) {
 		return declinedAnswer(method)
 	}
 	conn.mu.Lock()
@@ -273,18 +184,7 @@ func (conn *connection) runHandler(ctx context.Context, method string, params js
 		conn.answering--
 		conn.answeredAt = time.Now()
 	}()
-	return conn.client.handleRequest(ctx, method, params, true, of)
-}
-
-// patience returns for how much longer a request may be without an answer that
-// has been so for idle, because the server had to wait for an answer itself.
-func (conn *connection) patience(idle time.Duration) time.Duration {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	if conn.answering > 0 {
-		return idle
-	}
-	return time.Until(conn.answeredAt.Add(idle))
+	return conn.shared.handleRequest(ctx, method, params, true, of)
 }
 
 // cancelled ends the service of a request that the server does not wait for any
@@ -305,4 +205,93 @@ func (conn *connection) cancelled(params json.RawMessage) {
 		return
 	}
 	conn.endListening(id, nil)
+}
+
+// logged takes a log message that came on the answer stream of the call with the given id, or
+// 0. It does not wait.
+func (conn *connection) logged(req *jsonrpc.Request, call int64) {
+	m, err := decodeLogMessage(req.Params)
+	if err != nil {
+		conn.shared.opts.Logger.Warn("mcp: ignoring an invalid log message", "server", conn.shared.name, "error", err)
+		return
+	}
+	m.Server = conn.shared.name
+	if _, caller := conn.causeOf(req, call); caller != nil {
+		if fn, ok := caller.Value(logKey{}).(func(*LogMessage)); ok {
+			fn(m)
+		}
+	}
+	if q := &conn.shared.logs; q.add(m) && !conn.run(conn.shared.handLogsOn) {
+		q.stop()
+	}
+}
+
+// handleInput handles the requests that came with a result of revision 2026-07-28, one
+// after the other, and returns the results by the ids that the server gave. Of counts the
+// questions among them.
+func (conn *connection) handleInput(ctx context.Context, of *asked, requests json.RawMessage) (json.RawMessage, error) {
+	if requests == nil {
+		return nil, nil
+	}
+	var responses []member
+	for id, raw := range jsonscan.Fields(requests) {
+		if len(responses) == maxServerRequests {
+			return nil, at("inputRequests", fmt.Errorf("more than %d", maxServerRequests))
+		}
+		path := fmt.Sprintf("inputRequests[%q]", id)
+		method, params, err := decodeServerRequest(raw)
+		if err == nil && !conn.shared.opts.declares(method) {
+			err = at("method", fmt.Errorf("%q was not declared by this client", method))
+		}
+		if err != nil {
+			return nil, at(path, err)
+		}
+		work, o := conn.open(ctx, &jsonrpc.Request{Method: method, Params: params}, true, true)
+		var response json.RawMessage
+		if isQuestion(method) && !conn.mayAsk(method, of) {
+			response, err = declinedAnswer(method)
+		} else {
+			response, err = conn.shared.handleRequest(work, method, params, false, of)
+		}
+		o.end(response, err)
+		if err != nil {
+			return nil, notHandled(path, err)
+		}
+		responses = append(responses, member{string(id), response})
+	}
+	return object(responses...), nil
+}
+
+// notHandled says which request could not be handled. A request that is wrong itself makes
+// the answer invalid with which it came.
+func notHandled(path string, err error) error {
+	if _, ok := refusalOf(err); ok || errors.As(err, new(*ProtocolError)) {
+		return at(path, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// mayAsk counts a question of the server. It reports whether it may be asked, and tells
+// the program if not. Of is the request that it belongs to; nil if that is not known.
+func (conn *connection) mayAsk(method string, of *asked) bool {
+	limit := conn.shared.opts.maxQuestions()
+	var may bool
+	if of != nil {
+		may = of.more(1, limit) == 1
+	} else {
+		may = conn.more(limit)
+	}
+	if may && conn.allowance.take(questionBurst*limit) {
+		return true
+	}
+	conn.shared.declined(method)
+	return false
+}
+
+// declinedAnswer is the answer to a question that the user was not asked.
+func declinedAnswer(method string) (json.RawMessage, error) {
+	if method == protocol.Elicit {
+		return json.RawMessage(`{"action":"decline"}`), nil
+	}
+	return nil, errTooManyQuestions
 }

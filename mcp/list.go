@@ -14,7 +14,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/listed"
-	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A list is one of the lists that a server gives out in pages.
@@ -220,12 +219,6 @@ func (p *pager[T]) decode(ctx context.Context, result json.RawMessage, modern bo
 	return page, nil
 }
 
-// listsItems reports whether a method asks for a list whose items are checked one
-// by one.
-func listsItems(method string) bool {
-	return slices.Contains([]string{protocol.ListTools, protocol.ListResources, protocol.ListTemplates, protocol.ListPrompts, protocol.ListSkills, protocol.ReadDirectory}, method)
-}
-
 // nameOf returns the name of an invalid item for the log, as far as it has one.
 func nameOf(item []byte) string {
 	value := jsonscan.Member(item, "name")
@@ -297,28 +290,6 @@ func (p *pager[T]) use(ctx context.Context) (items []*T, restarted bool, err err
 		return nil, false, nil
 	}
 	return p.next(ctx)
-}
-
-// maxListProblems is how many problems of one list are kept.
-const maxListProblems = 100
-
-// A ListProblem is an element of a server's list that was left out because it cannot be
-// read. The others of the list are not affected.
-type ListProblem struct {
-	// Method is the request of the list: tools/list, resources/list,
-	// resources/templates/list, prompts/list, skills/list or resources/directory/read.
-	Method string
-	// Path is the place on its page of the list, such as tools[3].
-	Path string
-	// Name is the name of the element, cut off if it is long and safe to print; empty
-	// if it cannot be read either.
-	Name string
-	// Token names the kind of the problem. Tokens are stable: too_deep (nested deeper
-	// than 128 levels), duplicate_key, invalid_utf8, or invalid for all else, such as
-	// a missing name.
-	Token string
-	// Err says what is wrong.
-	Err error
 }
 
 // ListProblems returns the elements that were left out of the server's lists when each was

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -38,35 +37,17 @@ const (
 // because there are servers that forget all subscriptions of a connection when
 // one of them ends.
 type listener struct {
-	client *Client
-	conn   *connection
-	lists  []member    // that are announced; nil: none
-	idle   atomic.Bool // several ended soon one after the other: no list is read for the next
-
-	// The following are guarded by the lock of the connection.
-	made      int           // requests
-	present   *subscription // nil if there is none
-	cancelled *subscription // the one before it, while that has not ended
-}
-
-// A subscription is one such request.
-type subscription struct {
-	id    jsonrpc.ID
-	asked json.RawMessage // what is to be announced; nil: nothing, and there is no request
-	made  time.Time
-	ended chan error // capacity 1: the server has ended it; nil: in good order
+	conn  *connection
+	lists []member // that are announced; nil: none
 }
 
 // listen begins to listen, as far as the server announces anything, and returns
 // when it was asked to, so that what is listed then is not listed too early.
-func (c *Client) listen(ctx context.Context, conn *connection) error {
-	n := &listener{client: c, conn: conn, lists: conn.announcedLists()}
+func (conn *connection) listen(ctx context.Context) error {
+	n := &listener{conn: conn, lists: conn.announcedLists()}
 	if n.lists == nil && !conn.announcesUpdates() {
 		return nil
 	}
-	conn.mu.Lock()
-	conn.listener = n
-	conn.mu.Unlock()
 	begun := make(chan struct{})
 	conn.run(func() { n.run(begun) })
 	select {
@@ -94,7 +75,7 @@ func (conn *connection) announcedLists() (lists []member) {
 // wanted returns what is to be announced, or nil.
 func (n *listener) wanted() json.RawMessage {
 	members := n.lists
-	if uris := n.client.topics.uris(); len(uris) > 0 && n.conn.announcesUpdates() {
+	if uris := n.conn.shared.topics.uris(); len(uris) > 0 && n.conn.announcesUpdates() {
 		list, _ := json.Marshal(uris) // strings always encode
 		members = append(members[:len(members):len(members)], member{"resourceSubscriptions", list})
 	}
@@ -122,7 +103,7 @@ func (n *listener) run(begun chan<- struct{}) {
 		select {
 		case <-n.conn.ctx.Done():
 			return
-		case <-n.client.topics.changed:
+		case <-n.conn.shared.topics.changed:
 			continue
 		case err = <-s.ended:
 		}
@@ -133,7 +114,7 @@ func (n *listener) run(begun chan<- struct{}) {
 		if time.Since(s.made) >= steadyListen {
 			ends = 0
 		}
-		n.idle.Store(ends > 0)
+		n.conn.subscriptions.idle.Store(ends > 0)
 		ends++
 		switch refused := err != nil && refusesForGood(err); {
 		case refused || ends > maxListens:
@@ -152,13 +133,13 @@ func (n *listener) giveUp(asked json.RawMessage, err error, all bool) {
 	if err == nil {
 		err = errors.New("the server ends every subscription")
 	}
-	err = n.client.explain(&request{method: protocol.Listen}, WithOutcome(err, Answered))
+	err = n.conn.shared.explain(&request{method: protocol.Listen}, WithOutcome(err, Answered))
 	uris := resourcesOf(asked)
 	for uri := range uris {
-		n.client.topics.fail(uri, err)
+		n.conn.shared.topics.fail(uri, err)
 	}
 	if n.lists != nil && (all || len(uris) == 0) {
-		n.client.opts.Logger.Warn("mcp: the server does not announce changes", "server", n.client.name, "error", err)
+		n.conn.shared.opts.Logger.Warn("mcp: the server does not announce changes", "server", n.conn.shared.name, "error", err)
 		n.conn.unannounced.Store(true)
 		n.lists = nil
 	}
@@ -172,10 +153,11 @@ func (n *listener) start(filter json.RawMessage) *subscription {
 	}
 	conn := n.conn
 	conn.mu.Lock()
-	n.made++
-	again := n.made > 1 && !n.idle.Load()
-	s.id, _ = jsonrpc.MakeID(fmt.Sprintf("%s %d", protocol.Listen, n.made)) // a string always is one
-	n.present = s
+	of := &conn.subscriptions
+	of.made++
+	again := of.again()
+	s.id, _ = jsonrpc.MakeID(fmt.Sprintf("%s %d", protocol.Listen, of.made)) // a string always is one
+	of.present = s
 	conn.mu.Unlock()
 	params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(conn.meta, []byte(","))...)
 	params = append(append(append(params, `},"notifications":`...), filter...), '}')
@@ -187,7 +169,7 @@ func (n *listener) start(filter json.RawMessage) *subscription {
 		conn.endListening(s.id, err)
 	}
 	if again {
-		n.missed()
+		conn.missed()
 	}
 	return s
 }
@@ -196,13 +178,13 @@ func (n *listener) start(filter json.RawMessage) *subscription {
 func (n *listener) stop() {
 	conn := n.conn
 	conn.mu.Lock()
-	s := n.present
-	n.present, n.cancelled = nil, s
+	s := conn.subscriptions.present
+	conn.subscriptions.present, conn.subscriptions.cancelled = nil, s
 	conn.mu.Unlock()
 	if s == nil {
 		return
 	}
-	n.idle.Store(false)
+	n.conn.subscriptions.idle.Store(false)
 	params, _ := json.Marshal(map[string]any{"requestId": s.id.Raw()})
 	err := conn.wire.Write(conn.ctx, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
 	if err != nil || conn.wire.Info().Stateless {
@@ -216,9 +198,9 @@ func (n *listener) stop() {
 }
 
 // missed takes it that lists have changed while the server announced nothing.
-func (n *listener) missed() {
-	n.conn.mended.Add(1)
-	n.client.listChanged(listTools | listResources | listPrompts)
+func (conn *connection) missed() {
+	conn.changes.Add(1)
+	conn.shared.listChanged(listTools | listResources | listPrompts)
 }
 
 // listened takes the answer to a subscription, which ends it, and reports whether it is one.
@@ -234,10 +216,7 @@ func (conn *connection) listened(m *jsonrpc.Response) bool {
 func (conn *connection) endListening(id jsonrpc.ID, err error) {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
-	if conn.listener == nil {
-		return
-	}
-	for _, s := range []**subscription{&conn.listener.present, &conn.listener.cancelled} {
+	for _, s := range []**subscription{&conn.subscriptions.present, &conn.subscriptions.cancelled} {
 		if *s != nil && (*s).id == id {
 			(*s).ended <- err
 			*s = nil
@@ -250,24 +229,31 @@ func (conn *connection) acknowledged(params json.RawMessage) {
 	text, _ := jsonscan.String(jsonscan.Member(params, "_meta", protocol.MetaSubscription))
 	id, _ := jsonrpc.MakeID(text)
 	conn.mu.Lock()
-	n := conn.listener
-	if n == nil || n.present == nil || id != n.present.id {
-		conn.mu.Unlock()
+	s, again := conn.subscriptions.present, conn.subscriptions.again() // a transport that mends the stream says itself what it may have missed
+	conn.mu.Unlock()
+	if s == nil || id != s.id {
 		return
 	}
-	s := n.present
-	again := n.made > 1 && !n.idle.Load() // a transport that mends the stream says itself what it may have missed
-	conn.mu.Unlock()
 	if again {
-		n.missed()
+		conn.missed()
 	}
 	filter := jsonscan.Member(params, "notifications")
-	n.conn.unannounced.Store(string(jsonscan.Member(filter, "toolsListChanged")) != "true")
-	n.client.agreedOn(s.asked, filter)
+	conn.unannounced.Store(string(jsonscan.Member(filter, "toolsListChanged")) != "true")
+	conn.shared.agreedOn(s.asked, filter)
 }
 
-// refusesForGood reports whether a server says that it does not do that.
-func refusesForGood(err error) bool {
-	answer, _ := answerIn(err)
-	return answer == nil || answer.Code == jsonrpc.CodeMethodNotFound || answer.Code == jsonrpc.CodeInvalidParams || answer.Code == jsonrpc.CodeInvalidRequest
+// follow has the server announce changes. Those who wait for some that this
+// server will not announce, unlike the one before it, wait no longer.
+func (conn *connection) follow(ctx context.Context) error {
+	conn.shared.topics.disagree("")
+	if !conn.announcesUpdates() {
+		conn.shared.topics.fail("", conn.shared.announcesNothing())
+	}
+	if conn.modern() {
+		return conn.listen(ctx)
+	}
+	if conn.announcesUpdates() {
+		conn.run(conn.subscribe)
+	}
+	return nil
 }

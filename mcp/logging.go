@@ -13,8 +13,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
-	"github.com/mcpbelt/mcpbelt/internal/protocol"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // leastLog is the level of which the least is logged.
@@ -54,86 +52,6 @@ func validLevel(level LoggingLevel) error {
 	return fmt.Errorf("%q is no log level: it is one of debug, info, notice, warning, error, critical, alert, emergency", level)
 }
 
-// SetLogLevel asks the server for log messages of this severity and above, now
-// and on later connections: "debug", "info", "notice", "warning", "error",
-// "critical", "alert" or "emergency". The empty level asks for none.
-//
-// It does not connect. A server of revision 2026-07-28 learns of the level with each
-// request. An older one gets logging/setLevel at once, and with each new connection, if
-// it declares logging; its answer is the error. The protocol has no level for no
-// messages, so the empty level asks for emergencies if more was asked for on this
-// connection. A server that never got a level may choose one itself.
-//
-// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works with
-// older servers, and with newer ones that still use it.
-func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
-	r := &request{method: protocol.SetLogLevel}
-	if level != "" {
-		if err := validLevel(level); err != nil {
-			return c.explain(r, WithOutcome(err, NotSent))
-		}
-	}
-	if err := c.enter(); err != nil {
-		return c.explain(r, err)
-	}
-	defer c.leave()
-	c.level.Store(&level)
-	conn := c.connection()
-	if conn == nil {
-		return nil
-	}
-	err := c.tellLevel(ctx, conn)
-	if err != nil && conn.hasEnded() && ctx.Err() == nil && c.closing.Err() == nil {
-		return nil // the next connection is told
-	}
-	return err
-}
-
-// LogLevel returns the level that SetLogLevel or [ClientOptions] set last; it may be empty.
-//
-// Deprecated: As [Client.SetLogLevel].
-func (c *Client) LogLevel() LoggingLevel {
-	if level := c.level.Load(); level != nil {
-		return *level
-	}
-	return ""
-}
-
-// tellLevel tells a server of an older revision the present level. The last one
-// told is always the last one set.
-func (c *Client) tellLevel(ctx context.Context, conn *connection) error {
-	if conn.modern() || conn.info.capabilities.Logging == nil {
-		return nil
-	}
-	unlock, err := c.locks.Lock(ctx, "level")
-	if err != nil {
-		return c.explain(&request{method: protocol.SetLogLevel}, WithOutcome(err, NotSent))
-	}
-	defer unlock()
-	level := c.LogLevel()
-	if level == "" {
-		if !conn.levelSet {
-			return nil
-		}
-		level = leastLog
-	}
-	conn.levelSet = true
-	return c.tellServer(ctx, conn, protocol.SetLogLevel, member{"level", appendQuoted(nil, string(level))})
-}
-
-// greetWithLevel tells a server the level on a new connection, once that is public: a
-// call that sets another level from then on sends it to the server itself.
-func (c *Client) greetWithLevel(conn *connection) {
-	if c.LogLevel() == "" {
-		return
-	}
-	conn.run(func() {
-		if err := c.tellLevel(conn.ctx, conn); err != nil && conn.ctx.Err() == nil {
-			c.opts.Logger.Warn("mcp: the server was not told what to log", "server", c.name, "error", err)
-		}
-	})
-}
-
 type logKey struct{}
 
 // WithLog has fn receive the log messages that servers send in the course of calls and other
@@ -145,25 +63,6 @@ type logKey struct{}
 // older servers, and with newer ones that still use it.
 func WithLog(ctx context.Context, fn func(*LogMessage)) context.Context {
 	return context.WithValue(ctx, logKey{}, fn)
-}
-
-// logged takes a log message that came on the answer stream of the call with the given id, or
-// 0. It does not wait.
-func (conn *connection) logged(req *jsonrpc.Request, call int64) {
-	m, err := decodeLogMessage(req.Params)
-	if err != nil {
-		conn.client.opts.Logger.Warn("mcp: ignoring an invalid log message", "server", conn.client.name, "error", err)
-		return
-	}
-	m.Server = conn.client.name
-	if _, caller := conn.causeOf(req, call); caller != nil {
-		if fn, ok := caller.Value(logKey{}).(func(*LogMessage)); ok {
-			fn(m)
-		}
-	}
-	if q := &conn.client.logs; q.add(m) && !conn.run(func() { q.handOn(conn.client) }) {
-		q.stop()
-	}
 }
 
 const (
@@ -224,36 +123,6 @@ func (q *logQueue) next() *LogMessage {
 	m := q.takeLocked()
 	m.Dropped, q.dropped = q.dropped, 0
 	return m
-}
-
-// handOn runs until no message is left. Once the client is closed they are dropped.
-func (q *logQueue) handOn(c *Client) {
-	for m := q.next(); m != nil; m = q.next() {
-		if c.closing.Err() == nil {
-			c.handLogOn(m)
-		}
-	}
-}
-
-// handLogOn hands a log message to Log, or to Logger if that is nil.
-func (c *Client) handLogOn(m *LogMessage) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.opts.Logger.Error("mcp: the handler of log messages panicked", "server", c.name, "panic", r)
-		}
-	}()
-	if c.opts.Log != nil {
-		c.opts.Log(m)
-		return
-	}
-	attrs := []slog.Attr{slog.String("server", c.name), slog.String("data", harmless(m.Data))}
-	if m.Logger != "" {
-		attrs = append(attrs, slog.String("logger", harmless(appendQuoted(nil, m.Logger))))
-	}
-	if m.Dropped > 0 {
-		attrs = append(attrs, slog.Int("dropped", m.Dropped))
-	}
-	c.opts.Logger.LogAttrs(c.closing, slogLevels[m.Level], "mcp: the server logs", attrs...)
 }
 
 // harmless returns a JSON value as text that can be shown, on one line. Of a string it is the

@@ -1,3 +1,5 @@
+// Tests of logging.go and settings.go: the levels that servers are told, and what they log.
+
 package mcp_test
 
 //lint:file-ignore SA1019 Logging is deprecated since revision 2026-07-28, and works.

@@ -3,18 +3,20 @@ package mcp
 //lint:file-ignore SA1019 sampling and roots are deprecated and in use.
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
+
+// maxServing bounds the requests of the server that are served at a time, unless the program
+// handles more. Further ones are not answered.
+const maxServing = 64
 
 // ClientOptions configure a [Client]. The zero value, and nil, mean the
 // defaults named here. A limit, of time, number or size, that is 0 is the default, and a
@@ -221,27 +223,27 @@ func setLimit[N ~int | ~int64](limit *N, standard, none N) {
 
 // capabilities returns what the client declares: for revision 2026-07-28, which is modern,
 // or for the older ones.
-func (c *Client) capabilities(modern bool) map[string]any {
+func (o *ClientOptions) capabilities(modern bool) map[string]any {
 	type set map[string]any
 	caps := set{}
-	if c.opts.Elicit != nil || c.opts.ElicitURL != nil {
+	if o.Elicit != nil || o.ElicitURL != nil {
 		modes := set{}
-		if c.opts.Elicit != nil {
+		if o.Elicit != nil {
 			modes["form"] = set{}
 		}
-		if c.opts.ElicitURL != nil {
+		if o.ElicitURL != nil {
 			modes["url"] = set{}
 		}
 		caps["elicitation"] = modes
 	}
-	if c.opts.Sample != nil {
+	if o.Sample != nil {
 		sampling := set{}
-		if c.opts.SampleTools {
+		if o.SampleTools {
 			sampling["tools"] = set{}
 		}
 		caps["sampling"] = sampling
 	}
-	if c.declares(protocol.ListRoots) {
+	if o.declares(protocol.ListRoots) {
 		roots := set{}
 		if !modern {
 			roots["listChanged"] = true
@@ -249,10 +251,10 @@ func (c *Client) capabilities(modern bool) map[string]any {
 		caps["roots"] = roots
 	}
 	extensions := set{}
-	if c.opts.Tasks && modern {
+	if o.Tasks && modern {
 		extensions[protocol.ExtensionTasks] = set{}
 	}
-	for name, settings := range c.opts.Extensions {
+	for name, settings := range o.Extensions {
 		if extensions[name] = settings; settings == nil {
 			extensions[name] = set{}
 		}
@@ -263,13 +265,8 @@ func (c *Client) capabilities(modern bool) map[string]any {
 	return caps
 }
 
-// isRequestMeta reports whether requestMeta writes the key.
-func isRequestMeta(key string) bool {
-	return key == protocol.MetaVersion || key == protocol.MetaClient || key == protocol.MetaCapabilities
-}
-
 // requestMeta returns what a stateless revision wants in _meta of every request.
-func (c *Client) requestMeta(version string) []byte {
+func (o *ClientOptions) requestMeta(version string) []byte {
 	meta := []byte{}
 	add := func(key string, value any) {
 		if text, err := json.Marshal(value); err == nil { // but for settings of an extension all can be encoded
@@ -277,28 +274,63 @@ func (c *Client) requestMeta(version string) []byte {
 		}
 	}
 	add(protocol.MetaVersion, version)
-	add(protocol.MetaClient, c.opts.Implementation)
-	add(protocol.MetaCapabilities, c.capabilities(true))
+	add(protocol.MetaClient, o.Implementation)
+	add(protocol.MetaCapabilities, o.capabilities(true))
 	return meta
-}
-
-// metaWith returns what requestMeta wrote for the connection with other capabilities, if there are any. They are
-// the last of its members.
-func (conn *connection) metaWith(capabilities json.RawMessage) []byte {
-	const key = `"` + protocol.MetaCapabilities + `":`
-	i := bytes.Index(conn.meta, []byte(key))
-	if capabilities == nil || i < 0 {
-		return conn.meta
-	}
-	return slices.Concat(conn.meta[:i+len(key)], capabilities, []byte{','})
 }
 
 // initializeParams returns the parameters of initialize, with which the client offers a
 // revision.
-func (c *Client) initializeParams(revision string) (json.RawMessage, error) {
+func (o *ClientOptions) initializeParams(revision string) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{
 		"protocolVersion": revision,
-		"capabilities":    c.capabilities(false),
-		"clientInfo":      c.opts.Implementation,
+		"capabilities":    o.capabilities(false),
+		"clientInfo":      o.Implementation,
 	})
+}
+
+// fits returns the error of a request with so many bytes of parameters, or nil.
+func (o *ClientOptions) fits(bytes int64) error {
+	if bytes <= o.MaxArguments {
+		return nil
+	}
+	return WithOutcome(fmt.Errorf("it has %d bytes of arguments: %w: set maxArgumentBytes in \"limits\" of the server's entry, or MaxArguments of ClientOptions, if the server takes more",
+		bytes, &LimitError{"argument bytes", o.MaxArguments}), NotSent)
+}
+
+// pinned reports whether the client speaks one revision only.
+func (o *ClientOptions) pinned() bool { return o.ProtocolVersion != "" }
+
+// declares reports whether the server was told that there is a handler for the method.
+func (o *ClientOptions) declares(method string) bool {
+	switch method {
+	case protocol.Elicit:
+		return o.Elicit != nil || o.ElicitURL != nil
+	case protocol.Sample:
+		return o.Sample != nil
+	case protocol.ListRoots:
+		return o.ListRoots != nil
+	}
+	return false
+}
+
+// maxHandlers is how many handlers run at a time: as many as requests can be under way, if the
+// program wants no limit to what servers ask, since it has many users.
+func (o *ClientOptions) maxHandlers() int {
+	if o.MaxQuestions < math.MaxInt {
+		return maxServerRequests
+	}
+	return min(max(maxServing, o.MaxInFlight), 4096)
+}
+
+func (o *ClientOptions) maxQuestions() int64 {
+	const most = 1 << 20 // more is no bound
+	return int64(min(o.MaxQuestions, most))
+}
+
+// declaresTasks reports whether a server of revision 2026-07-28 is told that it
+// may answer with a task.
+func (o *ClientOptions) declaresTasks() bool {
+	_, by := o.Extensions[protocol.ExtensionTasks]
+	return o.Tasks || by
 }

@@ -2,11 +2,8 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
-
-	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A pendingRequest is a request between being sent and being answered. It is the context of
@@ -14,7 +11,7 @@ import (
 // of the request is over. It replaces three contexts and two timers.
 type pendingRequest struct {
 	context.Context // its caller's
-	conn            *connection
+	conn            carrier
 	request         *request
 	opts            CallOptions
 	number          int           // 1 for the first request of the connection
@@ -33,45 +30,10 @@ type pendingRequest struct {
 	afters   int            // how many functions were given to AfterFunc
 }
 
-// start prepares p to be the context of a request. Without an error finish must
-// follow.
-func (c *Client) start(ctx context.Context, p *pendingRequest, conn *connection, r *request) error {
-	p.Context, p.conn, p.request = ctx, conn, r
-	p.opts.Header = r.header
-	if r.call != nil {
-		p.opts.ProgressToken = c.tokens.Add(1)
-		p.opts.Progress = p.progress
-	}
-	if err := ctx.Err(); err != nil {
-		return WithOutcome(err, NotSent)
-	}
-	if err := conn.add(p); err != nil {
-		return WithOutcome(err, NotSent)
-	}
-	return nil
-}
-
-// noteID has the transport tell the id of the request, by which questions and log messages of
-// the server are matched to it. There are no questions in revision 2026-07-28, nor without a
-// handler, and the log messages matter to a caller with [WithLog] alone.
-func (p *pendingRequest) noteID() {
-	c, r := p.conn.client, p.request
-	if r.asked == nil {
-		return
-	}
-	questions := !p.conn.modern() && (c.declares(protocol.Elicit) || c.declares(protocol.Sample))
-	if !questions && r.caller.Value(logKey{}) == nil {
-		return
-	}
-	traced := p.opts.Numbered
-	p.opts.Numbered = func(id int64) {
-		p.conn.mu.Lock()
-		p.id = id
-		p.conn.mu.Unlock()
-		if traced != nil {
-			traced(id)
-		}
-	}
+// A carrier carries pending requests: a connection.
+type carrier interface {
+	remove(p *pendingRequest)
+	withStrays(err error) error
 }
 
 // finish ends the context of a request that has ended.
@@ -106,28 +68,6 @@ func (p *pendingRequest) cancel(err, cause error) {
 	for _, run := range after {
 		go run()
 	}
-}
-
-// expire is called when that time is over.
-func (p *pendingRequest) expire() {
-	if rest := p.conn.patience(p.request.idle); rest > 0 && time.Now().Before(p.request.until) {
-		p.conn.setDeadline(p, rest)
-		return
-	}
-	timeout := &TimeoutError{"idle", p.request.idle}
-	if !time.Now().Before(p.request.until) {
-		timeout = &TimeoutError{"total", p.request.total}
-	}
-	p.cancel(context.Canceled, p.conn.withStrays(timeout))
-}
-
-// progress hands a notification on. What the caller does with it takes none of
-// the server's time.
-func (p *pendingRequest) progress(params json.RawMessage) {
-	p.conn.pulse.Beat()
-	p.conn.clearDeadline(p)
-	p.request.call.report(params)
-	p.conn.setDeadline(p, p.request.idle)
 }
 
 // Done implements context.Context.

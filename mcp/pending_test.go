@@ -1,3 +1,5 @@
+// Tests of pending.go and pending_set.go: the ends of requests.
+
 package mcp
 
 import (
@@ -19,13 +21,14 @@ func newPending(ctx context.Context, t *testing.T) *pendingRequest {
 }
 
 // newPendingOn returns a pending request of a connection.
-func newPendingOn(ctx context.Context, t *testing.T, conn *connection, idle time.Duration) *pendingRequest {
+func newPendingOn(ctx context.Context, t *testing.T, on carrier, idle time.Duration) *pendingRequest {
 	t.Helper()
 	c := NewClient("x", newWriteLog(), nil)
 	t.Cleanup(func() { _ = c.Close() })
-	p := &pendingRequest{}
+	p, conn := &pendingRequest{}, on.(*connection)
+	conn.shared = &c.shared
 	r := &request{idle: idle, total: 2 * idle, until: time.Now().Add(2 * idle)}
-	assert.OK(t, c.start(ctx, p, conn, r))
+	assert.OK(t, conn.start(ctx, p, r))
 	return p
 }
 
@@ -62,7 +65,7 @@ func TestPendingRequestIsAContext(t *testing.T) {
 		want error
 	}{
 		"caller": {func(_ *pendingRequest, cancel func()) { cancel() }, context.Canceled, context.Canceled},
-		"conn":   {func(p *pendingRequest, _ func()) { p.conn.end(errRenewed) }, context.Canceled, errRenewed},
+		"conn":   {func(p *pendingRequest, _ func()) { p.conn.(*connection).end(errRenewed) }, context.Canceled, errRenewed},
 		"time":   {func(*pendingRequest, func()) { time.Sleep(time.Minute) }, context.Canceled, context.DeadlineExceeded}, // sleep: in the bubble below
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +114,7 @@ func TestRequestHasFinished(t *testing.T) {
 		second := newPending(t.Context(), t)
 		time.Sleep(30 * time.Second)
 		cancel()
-		p.conn.end(errRenewed)
+		p.conn.(*connection).end(errRenewed)
 		synctest.Wait()
 		assert.OK(t, p.Err())
 		assert.OK(t, second.Err())

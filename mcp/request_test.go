@@ -1,4 +1,4 @@
-// Tests of request.go and conn_request.go: requests that are sent again, and those that wait.
+// Tests of request.go, outgoing.go, object.go and send.go: requests that are sent again, and those that wait.
 
 package mcp_test
 

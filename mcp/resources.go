@@ -88,7 +88,8 @@ func (x *exchange) missing(err error) bool {
 // A notFoundError is an error that is ErrResourceNotFound.
 type notFoundError struct{ error }
 
-func (e *notFoundError) Unwrap() error        { return e.error }
+func (e *notFoundError) Unwrap() error { return e.error }
+
 func (e *notFoundError) Is(target error) bool { return target == ErrResourceNotFound }
 
 // Prompts yields the server's prompts as [Client.Resources] does its resources.

@@ -1,20 +1,15 @@
 package mcp
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
@@ -61,33 +56,22 @@ func (conn *connection) doubts(err error) (doubtful, unrun bool) {
 	return refused, true
 }
 
-// refusedByStatus reports whether the HTTP status of an answer is one by which a server turns
-// away what it does not understand.
-func refusedByStatus(err error) bool {
-	var status interface{ Refused() bool }
-	return errors.As(err, &status) && status.Refused()
-}
-
-// codeServerError is the code with which many servers say that there is no session,
-// and anything else.
-const codeServerError = -32000
-
 // lookInto returns err, with which a request on conn has ended, unless it turns out that
 // the server was replaced by one that speaks another revision: then the connection ends,
 // and the revision of the next one is found out anew.
-func (c *Client) lookInto(ctx context.Context, conn *connection, err error) error {
+func (conn *connection) lookInto(ctx context.Context, err error) error {
 	doubtful, unrun := conn.doubts(err)
 	if !doubtful {
 		return err
 	}
-	unlock, gaveUp := c.locks.Lock(ctx, "revision")
+	unlock, gaveUp := conn.shared.locks.Lock(ctx, "revision")
 	if gaveUp != nil {
 		return err
 	}
 	defer unlock()
 	other := conn.supersededBy()
 	if other == nil {
-		if !c.speaksOther(ctx, conn) {
+		if !conn.speaksOther(ctx) {
 			return err
 		}
 		other = &revisionError{conn.info.revision}
@@ -101,11 +85,11 @@ func (c *Client) lookInto(ctx context.Context, conn *connection, err error) erro
 
 // speaksOther asks the server which revision it speaks, and reports whether it is
 // certainly not that of the connection. A server that does not answer may do so later.
-func (c *Client) speaksOther(ctx context.Context, conn *connection) bool {
-	ctx, stop := context.WithTimeout(ctx, min(c.opts.probeTimeout(), askPatience))
+func (conn *connection) speaksOther(ctx context.Context) bool {
+	ctx, stop := context.WithTimeout(ctx, min(conn.shared.opts.probeTimeout(), askPatience))
 	defer stop()
 	if conn.modern() {
-		result, err := c.aside(ctx, conn, protocol.Discover, conn.meta)
+		result, err := conn.aside(ctx, protocol.Discover, conn.meta)
 		switch {
 		case err == nil:
 			return lacks(result, "supportedVersions", conn.info.revision)
@@ -116,26 +100,17 @@ func (c *Client) speaksOther(ctx context.Context, conn *connection) bool {
 		doubtful, _ := conn.doubts(err)
 		return doubtful
 	}
-	_, err := c.aside(ctx, conn, protocol.Ping, nil)
-	if doubtful, _ := conn.doubts(err); !doubtful || c.pinned() {
+	_, err := conn.aside(ctx, protocol.Ping, nil)
+	if doubtful, _ := conn.doubts(err); !doubtful || conn.shared.opts.pinned() {
 		return false
 	}
 	// Not every older server knows a ping. What knows this is none.
-	_, err = c.aside(ctx, conn, protocol.Discover, c.requestMeta(protocol.Newest()))
+	_, err = conn.aside(ctx, protocol.Discover, conn.shared.opts.requestMeta(protocol.Newest()))
 	switch codeOf(err) {
 	case sdk.CodeHeaderMismatch, sdk.CodeMissingRequiredClientCapabilities, sdk.CodeUnsupportedProtocolVersion:
 		return true
 	}
 	return err == nil
-}
-
-// aside sends one request beside those of callers.
-func (c *Client) aside(ctx context.Context, conn *connection, method string, meta []byte) (result []byte, err error) {
-	ctx, info := c.trace(ctx, &request{method: method})
-	defer func() { info.end(result, err) }()
-	var opts CallOptions
-	info.departs(conn, &opts)
-	return c.exchangeOn(ctx, conn, method, fmt.Appendf(nil, `{"_meta":{%s}}`, bytes.TrimSuffix(meta, []byte(","))), &opts)
 }
 
 // supersede lets the connection carry no further requests and has it ended.
@@ -144,17 +119,6 @@ func (conn *connection) supersede(because *revisionError) {
 	conn.endErr = cmp.Or(conn.endErr, error(because))
 	conn.mu.Unlock()
 	conn.giveUp(because)
-}
-
-// giveUp has the connection ended, unless that is on its way already.
-func (conn *connection) giveUp(because error) {
-	c := conn.client
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if conn.unhealthy == nil {
-		conn.unhealthy = because
-		c.notifyLocked(0)
-	}
 }
 
 // supersededBy returns the error with which the connection was superseded, or nil.
@@ -180,38 +144,6 @@ func (conn *connection) drain(d time.Duration, until <-chan struct{}) {
 	case <-conn.ended:
 	case <-until:
 	}
-}
-
-// pinned reports whether the client speaks one revision only.
-func (c *Client) pinned() bool { return c.opts.ProtocolVersion != "" }
-
-// refusedPin returns the error for a handshake with the pinned revision that failed with
-// err: a [*ProtocolVersionError] if the server answered that it does not speak it. Any
-// answer to discover is one, since each server that speaks the revision knows it.
-func (c *Client) refusedPin(err error, discover bool) error {
-	answer, offered := answerIn(err)
-	if refusesHandshake(err) || len(offered) > 0 || discover && answer != nil {
-		return &ProtocolVersionError{want: c.opts.ProtocolVersion, offered: offered, err: err}
-	}
-	return err
-}
-
-// refusesHandshake reports whether a server has refused to initialize as one does
-// that does not know what that is.
-func refusesHandshake(err error) bool {
-	switch codeOf(err) {
-	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidRequest,
-		sdk.CodeHeaderMismatch, sdk.CodeMissingRequiredClientCapabilities, sdk.CodeUnsupportedProtocolVersion:
-		return true
-	}
-	return refusedByStatus(err)
-}
-
-// lacks reports whether a member of an object is a list of revisions without the
-// given one.
-func lacks(object []byte, member, version string) bool {
-	versions, ok := versionsIn(object, member)
-	return ok && !slices.Contains(versions, version)
 }
 
 // An era is what a client has learned about the revisions that its server
@@ -267,131 +199,4 @@ func (e *era) failed(begunWith string, conn *connection, err error) (again bool)
 	e.patient = conn.discoverLate
 	e.suspect = conn.discoverTimedOut && !conn.discoverLate
 	return e.suspect
-}
-
-// modernRefusal returns the error for a server whose answer to the probe is one
-// that only stateless revisions know, and names no older revision that the
-// server supports; else nil.
-func modernRefusal(version string, err error) error {
-	_, versions := answerIn(err)
-	older := slices.ContainsFunc(versions, func(v string) bool { return !protocol.IsStateless(v) && protocol.IsKnown(v) })
-	switch code := codeOf(err); {
-	case code == sdk.CodeHeaderMismatch, code == sdk.CodeMissingRequiredClientCapabilities, code == sdk.CodeUnsupportedProtocolVersion && !older:
-		return WithOutcome(fmt.Errorf("the server refuses revision %s: %w", version, err), NotSent)
-	}
-	return nil
-}
-
-// offeredRevision returns the newest stateless revision that a refusal of the revision of discover
-// says the server supports, or "".
-func offeredRevision(err error) string {
-	_, versions := answerIn(err)
-	if codeOf(err) != sdk.CodeUnsupportedProtocolVersion {
-		return ""
-	}
-	return protocol.NewestStateless(versions)
-}
-
-// discoveredRevision is the revision of a server that has answered discover.
-func discoveredRevision(result []byte) string {
-	versions, _ := versionsIn(result, "supportedVersions")
-	return cmp.Or(protocol.NewestStateless(versions), protocol.Newest())
-}
-
-// answerIn returns the error with which a server answered, and the revisions that it says
-// to support; nil if there is none.
-func answerIn(err error) (answer *JSONRPCError, supported []string) {
-	if errors.As(err, &answer) {
-		for _, member := range []string{"supported", "supportedVersions"} {
-			if versions, ok := versionsIn(answer.Data, member); ok {
-				supported = versions
-			}
-		}
-	}
-	return answer, supported
-}
-
-// otherRevision returns the revision to offer to a server that has refused, with err, to
-// initialize with the given one: the newest of those that the refusal names, or else the next
-// older one if the refusal is about the revision. It is empty if there is nothing to offer.
-func otherRevision(err error, refused string) string {
-	var body interface{ Text() string }
-	text, refuses := "", false
-	if answer, _ := answerIn(err); answer != nil {
-		text = answer.Message + string(answer.Data)
-		refuses = answer.Code == jsonrpc.CodeInvalidParams
-	} else if errors.As(err, &body) {
-		text = body.Text()
-	}
-	refuses = refuses || codeOf(err) != sdk.CodeUnsupportedProtocolVersion && strings.Contains(strings.ToLower(text), "version")
-	older := ""
-	for _, known := range protocol.Versions() {
-		switch {
-		case protocol.IsStateless(known) || known == refused:
-		case strings.Contains(text, known):
-			return known
-		case refuses && older == "" && known < refused:
-			older = known
-		}
-	}
-	return older
-}
-
-// codeOf returns the code of the error with which a server answered, or 0, which is none.
-func codeOf(err error) int64 {
-	if answer, _ := answerIn(err); answer != nil {
-		return answer.Code
-	}
-	return 0
-}
-
-// discoveredNone returns the error for a server whose answer to the probe lists
-// revisions, none of which is known; else nil.
-func discoveredNone(result []byte) error {
-	versions, _ := versionsIn(result, "supportedVersions")
-	if len(versions) == 0 || slices.ContainsFunc(versions, protocol.IsKnown) {
-		return nil
-	}
-	return WithOutcome(fmt.Errorf("no known revision of the protocol: the server has %s", namesOf(versions)), NotSent)
-}
-
-// withRevisions adds to the error of a handshake which revisions the server says that
-// it has.
-func withRevisions(err error) error {
-	if _, versions := answerIn(err); len(versions) > 0 {
-		return fmt.Errorf("%w: the server has %s", err, namesOf(versions))
-	}
-	return err
-}
-
-// namesOf names revisions in a text that is short and safe to print.
-func namesOf(versions []string) string {
-	const most, size = 8, 32
-	var names []string
-	for i, version := range versions {
-		if i == most {
-			names = append(names, "and more")
-			break
-		}
-		if len(version) > size {
-			version = version[:size] + "..."
-		}
-		names = append(names, plain.Line(version))
-	}
-	return strings.Join(names, ", ")
-}
-
-// versionsIn returns the list of revisions that is a member of an object, and
-// whether there is one.
-func versionsIn(object []byte, member string) (versions []string, ok bool) {
-	if jsonscan.Valid(object) != nil {
-		return nil, false
-	}
-	list := jsonscan.Member(object, member)
-	for element := range jsonscan.Elements(list) {
-		if version, ok := jsonscan.String(element); ok {
-			versions = append(versions, version)
-		}
-	}
-	return versions, len(list) > 0 && list[0] == '['
 }

@@ -1,3 +1,5 @@
+// Tests of revision.go and offered.go: servers of each revision, and those that are replaced.
+
 package mcp_test
 
 import (

@@ -10,64 +10,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
-	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
-
-var errRootsNotDeclared = errors.New("the server was told that there are no roots: set ListRoots of ClientOptions")
-
-// RootsChanged notifies a server of an older revision that ListRoots of [ClientOptions]
-// returns other roots than before. Without a connection there is nobody to notify; a server
-// asks by itself. It fails if ListRoots is nil.
-//
-// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work with
-// older servers, and with newer ones that still use them.
-func (c *Client) RootsChanged(ctx context.Context) error {
-	r := &request{method: protocol.NoteRootsChanged}
-	if !c.declares(protocol.ListRoots) {
-		return c.explain(r, WithOutcome(errRootsNotDeclared, NotSent))
-	}
-	if err := c.enter(); err != nil {
-		return c.explain(r, err)
-	}
-	defer c.leave()
-	c.mu.Lock()
-	c.roots.Add(1)
-	conn := c.current
-	c.mu.Unlock()
-	if conn == nil || conn.modern() {
-		return nil
-	}
-	if err := conn.tellRoots(ctx); err != nil && !conn.hasEnded() {
-		return c.explain(r, err)
-	}
-	return nil
-}
-
-// tellRoots tells the server that the roots have changed.
-func (conn *connection) tellRoots(ctx context.Context) error {
-	return conn.notify(ctx, &jsonrpc.Request{Method: protocol.NoteRootsChanged})
-}
-
-// catchUpOnRoots tells a server whose connection is being published that the roots have changed
-// since it began: it may have asked for them before. The client is locked.
-func (c *Client) catchUpOnRoots(conn *connection) {
-	if conn.modern() || c.roots.Load() == conn.roots {
-		return
-	}
-	conn.run(func() {
-		ctx, stop := context.WithTimeout(conn.ctx, cancelTimeout)
-		defer stop()
-		_ = conn.tellRoots(ctx)
-	})
-}
 
 // listRoots answers roots/list. Roots that are invalid are left out: there is no caller to
 // return an error to.
-func (c *Client) listRoots(ctx context.Context) (json.RawMessage, error) {
-	roots, err := c.opts.ListRoots(ctx)
+func (s *shared) listRoots(ctx context.Context) (json.RawMessage, error) {
+	roots, err := s.opts.ListRoots(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +23,7 @@ func (c *Client) listRoots(ctx context.Context) (json.RawMessage, error) {
 	for _, root := range roots {
 		encoded, err := encodeRoot(root)
 		if err != nil {
-			c.opts.Logger.Error("mcp: a root is left out", "server", c.name, "error", err)
+			s.opts.Logger.Error("mcp: a root is left out", "server", s.name, "error", err)
 			continue
 		}
 		valid = append(valid, encoded)

@@ -15,38 +15,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// A SampleRequest asks a language model to continue a conversation.
-//
-// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
-// with older servers, and with newer ones that still use it.
-type SampleRequest struct {
-	// Server is the name of the server that asks, as given to [NewClient].
-	// Show it to the user: what Params says comes from that server.
-	Server string
-	// Params are the conversation and how to continue it. MaxTokens must be respected.
-	// The schemas of Tools, Metadata, and the structured content of tool results are
-	// held as [json.RawMessage], and the numbers in a tool's input as [json.Number].
-	// IncludeContext may ask for context of this or of all servers; the client adds
-	// none, and to do so is for Sample to decide.
-	Params *SampleParams
-	// Caused says that it is known which request made the server ask, as in
-	// [ElicitRequest].
-	Caused bool
-	// Tool is the name of the tool that was called, as in [ElicitRequest].
-	Tool string
-	RawRequest
-}
-
-// ErrRejected is returned by Sample of [ClientOptions] when the user rejects the
-// request. A server of an older revision gets an error with code -1; in 2026-07-28 the
-// call that caused the request ends with this error.
-//
-// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
-// with older servers, and with newer ones that still use it.
-//
-//cure:none is needed: the user has said no
-var ErrRejected = errors.New("the user rejected the request")
-
 // maxSampleRounds bounds the rounds of tool use in one conversation that a server leads with
 // the model.
 const maxSampleRounds = 10
@@ -67,19 +35,19 @@ const (
 )
 
 // sample asks the model, and checks the conversation before and the answer after.
-func (c *Client) sample(ctx context.Context, raw json.RawMessage, of *asked) (json.RawMessage, error) {
+func (s *shared) sample(ctx context.Context, raw json.RawMessage, of *asked) (json.RawMessage, error) {
 	params, err := decodeSample(raw)
 	if err != nil {
 		return nil, at("params", err)
 	}
-	if err := c.mayTake(params); err != nil {
+	if err := s.mayTake(params); err != nil {
 		return nil, err
 	}
 	// The handler may do with its request what it likes.
 	tools, mode := len(params.Tools) > 0, choiceOf(params)
-	req := &SampleRequest{Server: c.name, Params: params, RawRequest: RawRequest{Raw: raw}}
+	req := &SampleRequest{Server: s.name, Params: params, RawRequest: RawRequest{Raw: raw}}
 	req.Caused, req.Tool = of.cause()
-	res, err := c.opts.Sample(ctx, req)
+	res, err := s.opts.Sample(ctx, req)
 	switch {
 	case errors.Is(err, ErrRejected):
 		return nil, fmt.Errorf("%w: %w", ErrRejected, &JSONRPCError{Code: codeRejected, Message: "User rejected sampling request"})
@@ -95,13 +63,13 @@ func (c *Client) sample(ctx context.Context, raw json.RawMessage, of *asked) (js
 
 // mayTake reports what of a conversation is against the protocol, or more than
 // this client grants.
-func (c *Client) mayTake(params *SampleParams) error {
+func (s *shared) mayTake(params *SampleParams) error {
 	switch {
 	case params.MaxTokens <= 0:
 		return refused("maxTokens must be more than 0")
 	case len(params.Messages) == 0:
 		return refused("there are no messages")
-	case (params.Tools != nil || params.ToolChoice != nil) && !c.opts.SampleTools:
+	case (params.Tools != nil || params.ToolChoice != nil) && !s.opts.SampleTools:
 		return refused("tools in sampling were not declared")
 	}
 	switch mode := choiceOf(params); mode {
@@ -117,7 +85,7 @@ func (c *Client) mayTake(params *SampleParams) error {
 	switch {
 	case err != nil:
 		return err
-	case rounds > 0 && !c.opts.SampleTools:
+	case rounds > 0 && !s.opts.SampleTools:
 		return refused("tools in sampling were not declared")
 	case rounds > maxSampleRounds && choiceOf(params) != toolsNone:
 		return refused("more than %d rounds of tool use; go on with toolChoice none", maxSampleRounds)

@@ -1,3 +1,5 @@
+// Tests of server_request.go and question.go: which request makes a server ask, and how often it may.
+
 package mcp_test
 
 //lint:file-ignore SA1019 sampling is deprecated and in use.

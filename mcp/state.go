@@ -1,8 +1,6 @@
 package mcp
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"time"
 )
@@ -120,41 +118,32 @@ func needsRights(err error) bool {
 	return errors.As(err, &needed) && needed.StepUp()
 }
 
-// exchangeOn exchanges one request on the data plane of a connection.
-func (c *Client) exchangeOn(ctx context.Context, conn *connection, method string, params json.RawMessage, opts *CallOptions) (json.RawMessage, error) {
-	before := conn.login.Load()
-	result, err := conn.wire.Call(ctx, method, params, opts)
-	c.heed(conn, before, err)
-	return result, err
+// listKinds are the lists of a server, as a set.
+type listKinds uint32
+
+const (
+	listTools listKinds = 1 << iota
+	listResources
+	listPrompts
+)
+
+// count counts new versions of lists.
+func (s *State) count(kinds listKinds) {
+	if kinds&listTools != 0 {
+		s.ToolsVersion++
+	}
+	if kinds&listResources != 0 {
+		s.ResourcesVersion++
+	}
+	if kinds&listPrompts != 0 {
+		s.PromptsVersion++
+	}
 }
 
-// heed draws from the end of a request whether the user has to log in. Until they have,
-// the connection stays: other requests may be on their way, and each later one finds
-// out for itself whether it is let in. before is what was needed when the request was
-// sent: an answer shows that it is needed no more.
-func (c *Client) heed(conn *connection, before *login, err error) {
-	if err == nil && before == nil {
-		return
+// counts returns a state with nothing but what counts across connections.
+func (s State) counts() State {
+	return State{
+		Connections: s.Connections, QuestionsDeclined: s.QuestionsDeclined,
+		ToolsVersion: s.ToolsVersion, ResourcesVersion: s.ResourcesVersion, PromptsVersion: s.PromptsVersion,
 	}
-	if n := loginFor(err); n != nil && !needsRights(err) {
-		conn.login.Store(n)
-		c.notify(loginChanged)
-	} else if before != nil && OutcomeOf(err) == Answered && conn.login.CompareAndSwap(before, nil) {
-		c.notify(loginChanged)
-	}
-}
-
-// showLogin publishes what a connection needs, and that it needs nothing any more.
-func (c *Client) showLogin(conn *connection) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.state
-	if n := conn.login.Load(); n != nil {
-		s.Phase, s.Err, s.LoginURL = Authenticating, n.err, n.url
-	} else if s.Phase == Authenticating {
-		s.Phase, s.Err, s.LoginURL = Ready, nil, ""
-	} else {
-		return
-	}
-	c.setLocked(s, conn)
 }

@@ -31,246 +31,277 @@ const (
 // errRenewed ends a connection because of Reconnect.
 var errRenewed = errors.New("connection renewed on request")
 
-// supervise makes one connection after the other until Close. It alone writes
-// the state after the first. It returns also when a connection needs nothing: notify has it
-// go on.
-func (c *Client) supervise() {
-	for {
-		conn := c.idle
-		var err error
-		if conn == nil {
-			conn, err = c.connect(c.era)
-			c.mu.Lock()
-			c.attempts++
-			c.mu.Unlock()
-			if err == nil {
-				c.publish(conn)
-				c.greetWithLevel(conn)
-			}
-		}
-		if err == nil {
-			c.idle = conn
-			if err = c.watchConnection(conn); err == nil {
-				return
-			}
-			c.idle = nil
-			c.endConnection(conn, err)
-			if isRevisionError(err) {
-				c.era.forget()
-			}
-			if time.Since(conn.opened) >= healthyAfter || errors.Is(err, errRenewed) {
-				c.failures = 0
-			}
-			if c.failures == 0 {
-				// The first end of a sound connection is mended at once.
-				c.failures = 1
-				if c.closing.Err() == nil {
-					c.set(State{Phase: Connecting, Err: err})
-					continue
-				}
-			}
-		}
-		if c.closing.Err() != nil {
-			c.set(State{Phase: Closed})
-			return
-		}
-		c.failures++
-		c.opts.Logger.Info("mcp: no connection", "server", c.name, "failures", c.failures, "error", err)
-		c.awaitRetry(err, c.failures)
-	}
-}
-
-// A signal is what the supervisor is to look at.
-type signal uint8
+// A step is what the client does about its connection. A Phase says it to the program.
+type step uint8
 
 const (
-	serverNeeded signal = 1 << iota // by a call: try again soon
-	renewalWanted
-	listsChanged // see outdated
-	loginChanged // of the present connection
+	stepIdle       step = iota // the client was not used yet
+	stepConnecting             // an attempt to connect is under way
+	stepReady                  // there is a connection
+	stepChallenged             // there is a connection, and the server wants a login
+	stepWaiting                // there is none before the time of the next attempt
+	stepLoggingIn              // there is none before the user has logged in
+	stepClosed
 )
 
-// notify tells the supervisor, and has it go on if it has returned.
-func (c *Client) notify(s signal) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.notifyLocked(s)
+// An event ends a step, or goes on with another one.
+type event uint8
+
+const (
+	onNothing  event = iota // there is nothing to do until notify
+	onUse                   // the first use
+	onOpened                // there is a new connection
+	onLost                  // the first end of a sound connection, which is mended at once
+	onRenewal               // Reconnect
+	onFailed                // another end of a connection, or of an attempt to make one
+	onRefused               // one that the user has to log in for
+	onLogin                 // a request needs a login
+	onLoggedIn              // the user has logged in, or the server lets requests in again
+	onTime                  // the next attempt is due
+	onClose                 // Close
+)
+
+// transitions has all steps that can follow each other. What is not there cannot happen in that
+// step, or is left for the next one by who looks for it.
+var transitions = map[step]map[event]step{
+	stepIdle:       {onUse: stepConnecting, onClose: stepClosed},
+	stepConnecting: {onOpened: stepReady, onFailed: stepWaiting, onRefused: stepLoggingIn, onClose: stepClosed},
+	stepReady:      {onLogin: stepChallenged, onLost: stepConnecting, onFailed: stepWaiting, onRefused: stepLoggingIn, onRenewal: stepConnecting, onClose: stepClosed},
+	stepChallenged: {onLogin: stepChallenged, onLoggedIn: stepReady, onLost: stepConnecting, onFailed: stepWaiting, onRefused: stepLoggingIn, onRenewal: stepConnecting, onClose: stepClosed},
+	stepWaiting:    {onTime: stepConnecting, onRenewal: stepConnecting, onClose: stepClosed},
+	stepLoggingIn:  {onLoggedIn: stepConnecting, onTime: stepConnecting, onRenewal: stepConnecting, onClose: stepClosed},
 }
 
-func (c *Client) notifyLocked(s signal) {
-	c.signals |= s
-	poke(c.wake)
-	if c.supervisorDone {
-		c.supervisorDone = false
-		c.wg.Go(c.supervise)
+// A supervisor makes one connection after the other until Close. Its goroutine alone makes
+// transitions after the first. It ends also when a connection needs nothing: notify has it go on.
+type supervisor struct {
+	shared
+
+	// The following are guarded by mu, and written by the goroutine.
+	step     step
+	current  *connection // that requests are sent on; nil: there is none
+	attempts int         // how many attempts to connect have ended
+
+	// The following belong to the goroutine.
+	era         era
+	conn        *connection // that was opened last
+	login       *login      // that it wants; nil: none
+	err         error       // why the last connection or attempt ended
+	failures    int         // to connect, in a row
+	retryAt     time.Time   // when the next attempt begins
+	announcedAt time.Time   // when changes of lists were announced last
+}
+
+func (s *supervisor) startLocked() {
+	if s.step == stepIdle {
+		s.enterLocked(onUse)
+		s.superviseDone = true
+		s.notifyLocked(0)
 	}
 }
 
-// takeSignals returns which of the signals there were since it was called last.
-func (c *Client) takeSignals(of signal) signal {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found := c.signals & of
-	c.signals &^= of
-	return found
+// run makes the transitions.
+func (s *supervisor) run() {
+	for s.step != stepClosed {
+		e := s.next()
+		if e == onNothing {
+			return
+		}
+		if to := transitions[s.step][e]; s.conn != nil && to != stepReady && to != stepChallenged {
+			s.endConnection()
+		}
+		s.mu.Lock()
+		s.enterLocked(e)
+		s.mu.Unlock()
+	}
 }
 
-// goIdle reports whether a connection needs nothing. Then supervise returns, and whatever happens
-// next starts it again.
-func (c *Client) goIdle(conn *connection) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.supervisorDone = !isClosed(conn.ended) && c.closing.Err() == nil && conn.unhealthy == nil && c.signals&^serverNeeded == 0
-	return c.supervisorDone
+// next returns what ends the step.
+func (s *supervisor) next() event {
+	switch s.step {
+	case stepReady, stepChallenged:
+		return s.watch()
+	case stepWaiting, stepLoggingIn:
+		return s.rest()
+	}
+	conn, err := s.connect(&s.era)
+	s.mu.Lock()
+	s.attempts++
+	s.mu.Unlock()
+	if err != nil {
+		return s.failed(err)
+	}
+	s.conn = conn
+	return onOpened
 }
 
-// publish publishes a new connection.
-func (c *Client) publish(conn *connection) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.signals &^= renewalWanted // this connection is the renewal
-	conn.number = c.state.Connections + 1
+// enterLocked makes the transition for an event, and publishes the state.
+func (s *supervisor) enterLocked(e event) {
+	from := s.step
+	s.step = transitions[from][e]
+	now := s.state.counts()
+	now.Err = visible(s.err)
+	switch s.step {
+	case stepConnecting:
+		now.Phase = Connecting
+		if from == stepWaiting || from == stepLoggingIn {
+			now.Failures = s.failures
+		}
+	case stepReady, stepChallenged:
+		s.showConnectionLocked(&now)
+	case stepWaiting:
+		s.retryAt = time.Now().Add(backoff.Full(s.failures-1, retryBase/2, retryBase, retryCeiling))
+		now.Phase, now.Failures, now.RetryAt = Waiting, s.failures, s.retryAt
+		s.signals &^= serverNeeded // by calls that saw an earlier attempt fail
+	case stepLoggingIn:
+		now.Phase, now.Failures, now.LoginURL = Authenticating, s.failures, loginFor(s.err).url
+		s.signals &^= serverNeeded
+	case stepClosed:
+		now.Phase, now.Err, s.current = Closed, nil, nil
+	}
+	s.showLocked(now)
+}
+
+// showConnectionLocked puts the connection into a state, and has requests sent on it.
+func (s *supervisor) showConnectionLocked(now *State) {
+	conn := s.conn
+	if s.current == nil {
+		s.current = conn
+		s.signals &^= renewalWanted // this connection is the renewal
+		now.Connections++
+		now.count(listTools | listResources | listPrompts)
+		conn.number = now.Connections
+		conn.catchUpOnRoots()
+		conn.greetWithLevel()
+	}
+	now.Phase, now.Err = Ready, nil
+	if s.step == stepChallenged {
+		now.Phase, now.Err, now.LoginURL = Authenticating, s.login.err, s.login.url
+	}
 	info := conn.wire.Info()
-	s := State{
-		Phase:           Ready,
-		Connections:     conn.number,
-		Server:          conn.info.server,
-		ProtocolVersion: conn.info.revision,
-		Instructions:    conn.info.instructions,
-		Capabilities:    conn.info.capabilities,
-		PID:             info.PID,
-		Degraded:        info.Degraded,
-	}
-	s.keepCounts(c.state)
-	s.count(listTools | listResources | listPrompts)
-	c.setLocked(s, conn)
-	c.catchUpOnRoots(conn)
+	now.Server, now.ProtocolVersion, now.Instructions, now.Capabilities = conn.info.server, conn.info.revision, conn.info.instructions, conn.info.capabilities
+	now.PID, now.Degraded = info.PID, info.Degraded
 }
 
-// set publishes a state without a connection, keeping what counts across connections.
-func (c *Client) set(s State) {
-	s.Err = visible(s.Err)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s.Connections = c.state.Connections
-	s.keepCounts(c.state)
-	c.setLocked(s, nil)
-}
-
-func (s *State) keepCounts(of State) {
-	s.ToolsVersion, s.ResourcesVersion, s.PromptsVersion = of.ToolsVersion, of.ResourcesVersion, of.PromptsVersion
-	s.QuestionsDeclined = of.QuestionsDeclined
-}
-
-// watchConnection watches a connection until it ends and returns why, or until it needs nothing and
-// returns nil.
-func (c *Client) watchConnection(conn *connection) error {
+// watch watches the connection until something is to be done about it.
+func (s *supervisor) watch() event {
+	conn := s.conn
 	var due <-chan time.Time // when announcements may be passed on again
 	for {
-		told := c.takeSignals(renewalWanted | listsChanged | loginChanged)
-		if told&renewalWanted != 0 {
-			return errRenewed
-		}
-		c.mu.Lock()
-		err := conn.unhealthy
-		c.mu.Unlock()
-		if err != nil {
-			if isRevisionError(err) {
-				conn.drain(supersededWait, c.closing.Done())
-			}
-			return err
-		}
-		if told&loginChanged != 0 {
-			c.showLogin(conn)
-		}
-		if told&listsChanged != 0 || due == nil {
-			due = c.announceChanges(&conn.announcedAt)
-		}
+		told := s.takeSignals(renewalWanted | listsChanged | loginChanged)
+		s.mu.Lock()
+		unhealthy := conn.unhealthy
+		s.mu.Unlock()
 		needed := conn.login.Load()
-		if needed == nil && due == nil && c.goIdle(conn) {
-			return nil
+		switch {
+		case told&renewalWanted != 0:
+			return s.lost(errRenewed)
+		case unhealthy != nil:
+			if isRevisionError(unhealthy) {
+				conn.drain(supersededWait, s.closing.Done())
+			}
+			return s.lost(unhealthy)
+		case needed != s.login:
+			if s.login = needed; needed != nil {
+				return onLogin
+			}
+			return onLoggedIn
+		case told&listsChanged != 0 || due == nil:
+			due = s.announceChanges()
 		}
 		var done <-chan struct{}
 		if needed != nil {
 			done = needed.done
+		} else if due == nil && s.goIdle() {
+			return onNothing
 		}
 		select {
-		case <-c.closing.Done():
-			return ErrClosed
+		case <-s.closing.Done():
+			return s.lost(ErrClosed)
 		case <-conn.ended:
-			return cmp.Or(conn.readErr, errEnded)
+			return s.lost(cmp.Or(conn.readErr, errEnded))
 		case <-done:
 			conn.login.CompareAndSwap(needed, nil) // the user has logged in
-			c.showLogin(conn)
 		case <-due:
 			due = nil
-		case <-c.wake:
+		case <-s.wake:
 		}
 	}
 }
 
-// listKinds are the lists of a server, as a set.
-type listKinds uint32
-
-const (
-	listTools listKinds = 1 << iota
-	listResources
-	listPrompts
-)
-
-// listChanged takes the announcement that lists of the server have changed. Any
-// number of them is one.
-func (c *Client) listChanged(kinds listKinds) {
-	if kinds&listTools != 0 {
-		c.announcedTools()
-	}
-	c.outdated.Or(uint32(kinds))
-	c.notify(listsChanged)
+// goIdle reports whether a connection needs nothing. Then the supervisor's goroutine ends, and
+// whatever happens next starts it again.
+func (s *supervisor) goIdle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.superviseDone = !isClosed(s.conn.ended) && s.closing.Err() == nil && s.conn.unhealthy == nil && s.signals&^serverNeeded == 0
+	return s.superviseDone
 }
 
-// announceChanges makes announcements known, as often as they may be. Passed is when that was done
-// last. It returns when it is to be called again, nil if nothing is left.
-func (c *Client) announceChanges(passed *time.Time) <-chan time.Time {
-	if c.outdated.Load() == 0 {
+// announceChanges makes announcements known, as often as they may be. It returns when it is to be
+// called again, nil if nothing is left.
+func (s *supervisor) announceChanges() <-chan time.Time {
+	if s.outdated.Load() == 0 {
 		return nil
 	}
-	if wait := time.Until(passed.Add(announceEvery)); wait > 0 {
+	if wait := time.Until(s.announcedAt.Add(announceEvery)); wait > 0 {
 		return time.After(wait)
 	}
-	*passed = time.Now()
-	c.versionsChanged(listKinds(c.outdated.Swap(0))) // what is announced from here on is counted next
+	s.announcedAt = time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.state
+	now.count(listKinds(s.outdated.Swap(0))) // what is announced from here on is counted next
+	s.showLocked(now)
 	return nil
 }
 
-// versionsChanged makes announcements known.
-func (c *Client) versionsChanged(kinds listKinds) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.state
-	s.count(kinds)
-	c.setLocked(s, c.current)
+// lost returns the event for the end of the connection.
+func (s *supervisor) lost(err error) event {
+	if isRevisionError(err) {
+		s.era.forget()
+	}
+	renewed := errors.Is(err, errRenewed)
+	if renewed || time.Since(s.conn.opened) >= healthyAfter {
+		s.failures = 0
+	}
+	if s.failures > 0 || s.closing.Err() != nil {
+		return s.failed(err)
+	}
+	s.err, s.failures = err, 1
+	if renewed {
+		return onRenewal
+	}
+	return onLost
 }
 
-// count counts new versions of lists.
-func (s *State) count(kinds listKinds) {
-	if kinds&listTools != 0 {
-		s.ToolsVersion++
+// failed returns the event for an end that is not mended at once.
+func (s *supervisor) failed(err error) event {
+	s.err = err
+	if s.closing.Err() != nil {
+		return onClose
 	}
-	if kinds&listResources != 0 {
-		s.ResourcesVersion++
+	s.failures++
+	s.opts.Logger.Info("mcp: no connection", "server", s.name, "failures", s.failures, "error", err)
+	if loginFor(err) != nil {
+		return onRefused
 	}
-	if kinds&listPrompts != 0 {
-		s.PromptsVersion++
-	}
+	return onFailed
 }
 
-// endConnection takes a connection out of use and closes it.
-func (c *Client) endConnection(conn *connection, err error) {
-	if c.closing.Err() == nil {
-		c.set(State{Phase: Connecting, Err: err})
+// endConnection takes the connection out of use and closes it.
+func (s *supervisor) endConnection() {
+	if s.closing.Err() == nil {
+		s.mu.Lock()
+		s.current = nil
+		now := s.state.counts()
+		now.Phase, now.Err = Connecting, visible(s.err)
+		s.showLocked(now)
+		s.mu.Unlock()
 	}
-	c.sessionEnds(conn, err)
-	conn.close(err)
+	s.conn.sessionEnds(s.err)
+	s.conn.close(s.err)
+	s.conn, s.login = nil, nil
 }
 
 // wakeAfter is how soon after the last attempt the next may be.
@@ -281,48 +312,37 @@ func wakeAfter(err error, failures int) time.Duration {
 	return min(wakeBase<<min(failures-1, 10), wakeCeiling)
 }
 
-// awaitRetry waits for the time of the next attempt, or Reconnect. A needed server is tried sooner. One
+// rest waits for the next attempt. A needed server is tried sooner. One
 // that wants a login is not tried before the user has logged in; if they have done so already it
 // did not help, and there is a wait as for a needed server.
-func (c *Client) awaitRetry(err error, failures int) {
-	ended := time.Now()
-	soonest := ended.Add(wakeAfter(err, failures))
-	s := State{Phase: Waiting, Err: err, Failures: failures}
-	s.RetryAt = ended.Add(backoff.Full(failures-1, retryBase/2, retryBase, retryCeiling))
-	timer := time.NewTimer(time.Until(s.RetryAt))
-	defer timer.Stop()
-	sooner := !soonest.Before(s.RetryAt)
+func (s *supervisor) rest() event {
+	soonest := time.Now().Add(wakeAfter(s.err, s.failures))
+	at, sooner := s.retryAt, s.step == stepWaiting && soonest.Before(s.retryAt)
 	var done <-chan struct{}
-	if n := loginFor(err); n != nil {
-		s = State{Phase: Authenticating, Err: err, Failures: failures, LoginURL: n.url}
-		sooner = true
-		if n.over() {
-			timer.Reset(time.Until(soonest))
-		} else {
-			timer.Stop()
-			done = n.done
+	if s.step == stepLoggingIn {
+		at = soonest
+		if n := loginFor(s.err); !n.over() {
+			at, done = time.Now().Add(noTimeout), n.done
 		}
 	}
-	c.takeSignals(serverNeeded) // by calls that saw an earlier attempt fail
-	c.set(s)
-	for waiting := true; waiting; {
-		told := c.takeSignals(serverNeeded | renewalWanted)
-		if told&renewalWanted != 0 {
-			break
-		}
-		if told != 0 && !sooner {
-			sooner = true
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	for {
+		switch told := s.takeSignals(serverNeeded | renewalWanted); {
+		case told&renewalWanted != 0:
+			return onRenewal
+		case told != 0 && sooner:
+			sooner = false
 			timer.Reset(time.Until(soonest))
 		}
 		select {
 		case <-timer.C:
-			waiting = false
+			return onTime
 		case <-done:
-			waiting = false
-		case <-c.closing.Done():
-			return
-		case <-c.wake:
+			return onLoggedIn
+		case <-s.closing.Done():
+			return onClose
+		case <-s.wake:
 		}
 	}
-	c.set(State{Phase: Connecting, Err: err, Failures: failures})
 }

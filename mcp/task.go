@@ -1,13 +1,10 @@
 package mcp
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
-	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A TaskStatus says how far a task is, in the words of the protocol: "working"; "input_required",
@@ -103,59 +100,4 @@ func (e *TaskError) Outcome() Outcome {
 		return Answered
 	}
 	return Unknown
-}
-
-// ResumeTask waits for a task that a call began earlier, perhaps in another
-// process, and returns the result of that call, as [Client.CallTool] would. Its
-// errors about the task are [*TaskError]. A server of revision 2026-07-28 can be
-// asked only if [ClientOptions].Tasks is set, one of revision 2025-11-25 only if
-// it offers tasks; else the error is [errors.ErrUnsupported]. How far a task is, without waiting
-// for it, tells [Client.Request] of tasks/get, and tasks/cancel ends it.
-func (c *Client) ResumeTask(ctx context.Context, id string, opts *RequestOptions) (*CallToolResult, error) {
-	if err := checkTaskID(id); err != nil {
-		return nil, c.explain(&request{method: protocol.GetTask}, WithOutcome(fmt.Errorf("the task's id: %w", err), NotSent))
-	}
-	conn, err := c.enterConnected(ctx, &request{method: protocol.GetTask})
-	if err != nil {
-		return nil, err
-	}
-	defer c.leave()
-	if opts == nil {
-		opts = &RequestOptions{}
-	}
-	call := &toolCall{}
-	call.begin(c, protocol.GetTask, opts)
-	if conn.modern() && !c.declaresTasks() || !conn.modern() && !conn.info.tasks.any {
-		err := fmt.Errorf("the server has no tasks, or ClientOptions.Tasks is not set: %w", errors.ErrUnsupported)
-		return nil, c.explain(&call.request, WithOutcome(err, NotSent))
-	}
-	if err := call.await(ctx, &taskState{Task: Task{ID: id}}, opts.Task); err != nil {
-		return nil, err
-	}
-	return call.result, nil
-}
-
-// taskRequest returns a request about a task.
-func (c *Client) taskRequest(method, id string) *request {
-	return c.newRequest(method, member{"taskId", appendQuoted(nil, id)})
-}
-
-// declaresTasks reports whether a server of revision 2026-07-28 is told that it
-// may answer with a task.
-func (c *Client) declaresTasks() bool {
-	_, by := c.opts.Extensions[protocol.ExtensionTasks]
-	return c.opts.Tasks || by
-}
-
-// connected returns the present connection, connecting if there is none. It waits in the
-// line of those who want to send something.
-func (c *Client) connected(ctx context.Context) (*connection, error) {
-	if conn := c.connection(); conn != nil {
-		return conn, nil
-	}
-	if err := c.takeTurn(ctx, &request{}); err != nil {
-		return nil, err
-	}
-	defer c.queue.Leave()
-	return c.acquire(ctx, nil)
 }

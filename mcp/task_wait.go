@@ -14,6 +14,33 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
+// ResumeTask waits for a task that a call began earlier, perhaps in another
+// process, and returns the result of that call, as [Client.CallTool] would. Its
+// errors about the task are [*TaskError]. A server of revision 2026-07-28 can be
+// asked only if [ClientOptions].Tasks is set, one of revision 2025-11-25 only if
+// it offers tasks; else the error is [errors.ErrUnsupported]. How far a task is, without waiting
+// for it, tells [Client.Request] of tasks/get, and tasks/cancel ends it.
+func (c *Client) ResumeTask(ctx context.Context, id string, opts *RequestOptions) (*CallToolResult, error) {
+	if err := checkTaskID(id); err != nil {
+		return nil, c.explain(&request{method: protocol.GetTask}, WithOutcome(fmt.Errorf("the task's id: %w", err), NotSent))
+	}
+	conn, err := c.enterConnected(ctx, &request{method: protocol.GetTask})
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	if opts == nil {
+		opts = &RequestOptions{}
+	}
+	call := &exchange{}
+	call.begin(c, protocol.GetTask, opts)
+	if conn.modern() && !c.opts.declaresTasks() || !conn.modern() && !conn.info.tasks.any {
+		err := fmt.Errorf("the server has no tasks, or ClientOptions.Tasks is not set: %w", errors.ErrUnsupported)
+		return nil, c.explain(&call.request, WithOutcome(err, NotSent))
+	}
+	return call.await(ctx, &taskState{Task: Task{ID: id}}, opts.Task)
+}
+
 const (
 	// defaultPoll is how often a server is asked that does not say how often it
 	// wants to be, minPoll and maxPoll how often at most and at least.
@@ -31,52 +58,53 @@ const (
 
 // offerTask makes a call a task if the server is of revision 2025-11-25 and
 // wants that, or would like it and the caller too.
-func (t *toolCall) offerTask(ctx context.Context, o *TaskOptions) error {
-	c := t.client
+func (x *exchange) offerTask(ctx context.Context, o *TaskOptions) error {
+	c := x.client
 	conn, err := c.connected(ctx)
 	if err != nil {
-		return c.explain(&t.request, err)
+		return c.explain(&x.request, err)
 	}
 	if !conn.info.tasks.calls {
 		return nil
 	}
-	support, err := t.taskSupport(ctx)
+	support, err := x.taskSupport(ctx)
 	if err != nil {
 		return err
 	}
 	if support == taskRequired || support == taskOptional && o != nil {
-		t.request.params[paramTask].value = json.RawMessage(`{}`)
+		x.request.params[paramTask].value = json.RawMessage(`{}`)
 	}
 	return nil
 }
 
 // taskSupport looks the tool up, reading the list if that was never done. A
 // server that refuses its list gets the call as it is.
-func (t *toolCall) taskSupport(ctx context.Context) (taskSupport, error) {
-	c := t.client
+func (x *exchange) taskSupport(ctx context.Context) (taskSupport, error) {
+	c := x.client
 	c.mu.Lock()
 	read := c.tools.byName != nil
 	c.mu.Unlock()
 	if !read {
-		bounded, stop := t.within(ctx)
+		bounded, stop := x.within(ctx)
 		defer stop()
 		_, err := c.Tools(bounded)
 		switch {
 		case err == nil:
 		case bounded.Err() != nil:
-			return 0, c.explain(&t.request, WithOutcome(t.ended(ctx), NotSent))
+			return 0, c.explain(&x.request, WithOutcome(x.ended(ctx), NotSent))
 		case OutcomeOf(err) != Answered:
-			return 0, WithOutcome(fmt.Errorf("mcp: server %q: %s not sent: %w", c.name, t.request.method, err), NotSent)
+			return 0, WithOutcome(fmt.Errorf("mcp: server %q: %s not sent: %w", c.name, x.request.method, err), NotSent)
 		}
 	}
-	return c.knownTool(t.request.tool).tasks, nil
+	return c.knownTool(x.request.tool).tasks, nil
 }
 
 // A taskWait is the waiting for the task that a call has become.
 type taskWait struct {
-	call *toolCall
-	opts TaskOptions
-	task Task // as last seen
+	call   *exchange
+	result *CallToolResult // of the call; nil before the end
+	opts   TaskOptions
+	task   Task // as last seen
 
 	failures int   // requests in a row that were not answered
 	failure  error // of the last of them
@@ -88,33 +116,33 @@ type taskWait struct {
 	gone     bool            // the server does not know the task
 }
 
-// await waits for a task and leaves its result in t.result. Of a task that was
-// not seen yet only the id is set.
-func (t *toolCall) await(ctx context.Context, task *taskState, o *TaskOptions) error {
-	w := &taskWait{call: t, task: Task{ID: task.ID}}
-	t.asked.awaits = true
-	t.client.awaiting.Add(1)
-	defer t.client.awaiting.Add(-1)
+// await waits for a task and returns its result. Of a task that was not seen yet only the
+// id is set.
+func (x *exchange) await(ctx context.Context, task *taskState, o *TaskOptions) (*CallToolResult, error) {
+	w := &taskWait{call: x, task: Task{ID: task.ID}}
+	x.asked.awaits = true
+	x.client.awaiting.Add(1)
+	defer x.client.awaiting.Add(-1)
 	if o != nil {
 		w.opts = *o
 	}
-	bounded, stop := t.within(ctx)
+	bounded, stop := x.within(ctx)
 	defer stop()
 	err := w.run(bounded, task)
 	if err == nil {
-		return nil
+		return w.result, nil
 	}
 	over := bounded.Err() != nil && !w.gone && !w.task.Status.Ended()
 	if over {
-		err = t.ended(ctx)
+		err = x.ended(ctx)
 		if w.failures > 0 {
 			err = fmt.Errorf("%w (before that: %w)", err, w.failure)
 		}
 	}
 	if (over || w.helpless) && !w.opts.Keep && !errors.Is(err, ErrClosed) { // the task may outlive the client
-		t.client.abandonTask(w.task.ID)
+		x.client.abandonTask(w.task.ID)
 	}
-	return &TaskError{Server: t.client.name, Tool: t.request.tool, Task: new(w.task), Err: err, gone: w.gone}
+	return nil, &TaskError{Server: x.client.name, Tool: x.request.tool, Task: new(w.task), Err: err, gone: w.gone}
 }
 
 // run waits for the task, whose first state comes without its details.
@@ -239,7 +267,7 @@ func (w *taskWait) take(raw json.RawMessage, modern bool) error {
 	if need != nil {
 		return at("resultType", unknownResult("input_required"))
 	}
-	w.call.result = res
+	w.result = res
 	return err
 }
 
@@ -279,7 +307,7 @@ func (w *taskWait) respond(ctx context.Context, s *taskState, conn *connection) 
 		fresh, err := w.fresh(s.requests)
 		if err == nil && fresh != nil {
 			w.refused = nil
-			w.pending, err = c.handleInput(ctx, conn, &w.call.asked, fresh)
+			w.pending, err = conn.handleInput(ctx, &w.call.asked, fresh)
 		}
 		if err != nil {
 			w.helpless = true
@@ -335,6 +363,6 @@ func (c *Client) abandonTask(id string) {
 	conn.run(func() {
 		r := c.taskRequest(protocol.CancelTask, id)
 		r.idle, r.total, r.until = cancelTimeout, cancelTimeout, time.Now().Add(cancelTimeout)
-		_, _ = c.sendOnce(conn.ctx, conn, r, &pendingRequest{})
+		_, _ = conn.sendOnce(conn.ctx, r, &pendingRequest{})
 	})
 }

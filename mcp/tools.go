@@ -17,33 +17,6 @@ import (
 // change while it was being read.
 const maxListings = 3
 
-// A toolCache holds the tools as last listed.
-type toolCache struct {
-	asked *connection // where the list was asked for last; this and the next two are guarded by the lock "list"
-	at    time.Time   // when the answer was there
-	heard int64       // notifications of changes up to then
-
-	// The following are guarded by the client's lock.
-	version    uint64 // State.ToolsVersion they were read at; 0: never
-	unreadable uint64 // State.ToolsVersion at which a result could not be checked for want of a list
-	tools      []*Tool
-	byName     map[string]knownTool
-	begun      uint64      // how often the list was read, or begun to be read
-	reading    uint64      // the one of these that the tools are from
-	source     *connection // which they were read on
-	stalest    freshness   // of the pages with a hint
-	unhinted   bool        // there was a page without one
-}
-
-// A knownTool is a tool as last listed, what its calls repeat in headers, and
-// what its results are checked against.
-type knownTool struct {
-	*Tool
-	headers []paramheader.Header
-	output  *outputSchema // nil if the tool has none
-	tasks   taskSupport
-}
-
 // Tools returns the server's tools, in its order. They are read once, all pages of
 // them, and again after a notification of a change or on a new connection. A server of
 // revision 2026-07-28 also says how long they are fresh; if it neither does that nor
@@ -86,7 +59,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		version, announced, mended := before.ToolsVersion, conn.changes.Load(), conn.mended.Load()
+		version, announced := before.ToolsVersion, conn.changes.Load()
 		c.tools.asked, c.tools.heard = conn, announced
 		reading := c.beginTools()
 		tasks := make(map[string]taskSupport)
@@ -94,7 +67,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		tools, err := pages.whole(ctx)
 		c.tools.at = time.Now()
 		// The version tells too late: notifications are passed on one by one. One page is of one time.
-		changed := c.connection() != conn || (pages.pages != 1 || err != nil) && (conn.changes.Load() != announced || conn.mended.Load() != mended)
+		changed := c.connection() != conn || (pages.pages != 1 || err != nil) && conn.changes.Load() != announced
 		switch {
 		case changed && attempt < maxListings && ctx.Err() == nil && OutcomeOf(err) == Answered:
 			continue // or pages of two lists might be mixed
@@ -122,20 +95,6 @@ func (c *Client) freshTools(since uint64) (tools []*Tool, begun uint64) {
 	return tools, t.begun
 }
 
-// good reports whether the tools are good still, by what the server said. Without
-// its word they are as long as it would announce other ones.
-func (t *toolCache) good(conn *connection) bool {
-	switch {
-	case !conn.modern():
-		return true
-	case t.unhinted && !conn.announcesTools():
-		return false
-	case t.stalest.hinted:
-		return t.stalest.fresh()
-	}
-	return true
-}
-
 // beginTools counts a reading of the list.
 func (c *Client) beginTools() uint64 {
 	c.mu.Lock()
@@ -155,37 +114,6 @@ func (c *Client) keepTools(conn *connection, version, reading uint64, tools []*T
 	t := &c.tools
 	t.source, t.version, t.reading, t.tools, t.byName = conn, version, reading, tools, byName
 	t.stalest, t.unhinted = pages.stalest, pages.unhinted
-}
-
-// announcesTools reports whether the server announces other tools, as far as it
-// has not turned out yet that it does not.
-func (conn *connection) announcesTools() bool {
-	tools := conn.info.capabilities.Tools
-	return tools != nil && tools.ListChanged && !conn.unannounced.Load()
-}
-
-// knownTool returns the tool as last listed; its Tool is nil if there is none.
-func (c *Client) knownTool(name string) knownTool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tools.byName[name]
-}
-
-// announcedTools is forgetTools for an announcement of a server that may say how long its tools
-// are good; ToolsVersion may take a moment.
-func (c *Client) announcedTools() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.current != nil && c.current.modern() {
-		c.tools.version = 0
-	}
-}
-
-// forgetTools makes the next [Client.Tools] read the list again, from the server.
-func (c *Client) forgetTools() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tools.version = 0
 }
 
 // toolPages reads the list of tools, and notes which of them can be tasks. Tools that say
@@ -210,4 +138,18 @@ func (c *Client) toolPages(conn *connection, tasks map[string]taskSupport) *page
 		},
 		until: time.Now().Add(c.opts.CallTimeout),
 	}
+}
+
+// knownTool returns the tool as last listed; its Tool is nil if there is none.
+func (c *Client) knownTool(name string) knownTool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tools.byName[name]
+}
+
+// forgetTools makes the next [Client.Tools] read the list again, from the server.
+func (c *Client) forgetTools() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tools.version = 0
 }

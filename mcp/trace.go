@@ -4,18 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
+
+// isRequestMeta reports whether requestMeta writes the key.
+func isRequestMeta(key string) bool {
+	return key == protocol.MetaVersion || key == protocol.MetaClient || key == protocol.MetaCapabilities
+}
 
 // A Tracer observes the requests and notifications between a client and its server, in
 // both directions: each when it begins and when it ends. Adapters for telemetry
@@ -83,9 +85,10 @@ type RequestInfo struct {
 	// nil if it went well. That a tool failed is no error but stands in Result.
 	Err error
 
-	outgoing *request        // either this
-	params   json.RawMessage // or the params, checked by jsonscan
-	conn     *connection     // that carried it last; nil: none
+	params   json.RawMessage // of one that is no request of a caller, checked by jsonscan
+	outgoing [2][]member     // those of one that is
+	own      Meta            // the caller's members of _meta
+	describe func() ConnInfo // of the connection that carried it last; nil: none
 	ctx      context.Context // of the work
 	tracing  *tracing
 	meta     []member
@@ -108,10 +111,10 @@ type SessionInfo struct {
 // the client, or the server, may have put anything there. It is no longer valid
 // after RequestEnd.
 func (r *RequestInfo) Param(name string) json.RawMessage {
-	if r.outgoing == nil {
+	if r.outgoing[0] == nil {
 		return jsonscan.Member(r.params, name)
 	}
-	for _, members := range [][]member{r.outgoing.params[:], r.outgoing.more} {
+	for _, members := range r.outgoing {
 		if i := slices.IndexFunc(members, func(m member) bool { return m.key == name }); i >= 0 {
 			return members[i].value
 		}
@@ -122,8 +125,8 @@ func (r *RequestInfo) Param(name string) json.RawMessage {
 // Meta returns a member of _meta that is a string: one that the caller put there
 // or, if Incoming, the server.
 func (r *RequestInfo) Meta(key string) (value string, ok bool) {
-	if r.outgoing != nil {
-		value, ok = r.outgoing.meta[key].(string)
+	if r.outgoing[0] != nil {
+		value, ok = r.own[key].(string)
 		return value, ok
 	}
 	return jsonscan.String(jsonscan.Member(r.params, "_meta", key))
@@ -161,13 +164,6 @@ type tracing struct {
 	logger *slog.Logger
 }
 
-func newTracing(server string, o *ClientOptions) *tracing {
-	if o.Tracer == nil {
-		return nil
-	}
-	return &tracing{o.Tracer, server, o.Logger}
-}
-
 func (t *tracing) guard(what string) {
 	if p := recover(); p != nil {
 		t.logger.Error("mcp: the tracer panicked", "server", t.server, "in", what, "panic", p)
@@ -193,51 +189,33 @@ func (r *RequestInfo) end(result json.RawMessage, err error) {
 		return
 	}
 	r.Result, r.Err = result, err
-	if r.conn != nil {
-		r.Connection = r.conn.connection()
-	}
-	if r.outgoing != nil {
-		r.outgoing.trace = nil
+	if r.describe != nil {
+		r.Connection = r.describe()
 	}
 	defer r.tracing.guard("RequestEnd")
 	r.tracing.tracer.RequestEnd(r.ctx, r)
 }
 
-// trace begins to trace a request of this client; nil if there is no tracer.
-func (c *Client) trace(ctx context.Context, r *request) (context.Context, *RequestInfo) {
-	if c.tracing == nil {
-		return ctx, nil
-	}
-	r.trace = &RequestInfo{Server: c.name, Method: r.method, outgoing: r}
-	return c.tracing.start(ctx, r.trace), r.trace
-}
-
-// traceUnsent traces a request that comes to nothing before it could be sent.
-func (c *Client) traceUnsent(ctx context.Context, r *request, err error) {
-	_, info := c.trace(ctx, r)
-	info.end(nil, err)
-}
-
 // retried says that a request will be sent again.
-func (c *Client) retried(ctx context.Context, info *RequestInfo, err error) {
-	if info == nil {
+func (r *RequestInfo) retried(ctx context.Context, err error) {
+	if r == nil {
 		return
 	}
-	if retry, ok := c.tracing.tracer.(RetryTracer); ok {
-		defer c.tracing.guard("RequestRetry")
-		retry.RequestRetry(ctx, info, err)
+	if retry, ok := r.tracing.tracer.(RetryTracer); ok {
+		defer r.tracing.guard("RequestRetry")
+		retry.RequestRetry(ctx, r, err)
 	}
 }
 
 // departs notes that another attempt begins. R may be nil, as everywhere here.
-func (r *RequestInfo) departs(conn *connection, opts *CallOptions) {
+func (r *RequestInfo) departs(describe func() ConnInfo, opts *CallOptions) {
 	if r == nil {
 		return
 	}
 	if r.Attempts++; r.Attempts == 1 {
 		r.SentAt = time.Now()
 	}
-	r.conn = conn
+	r.describe = describe
 	opts.Numbered = func(id int64) { r.ID = strconv.FormatInt(id, 10) }
 }
 
@@ -247,10 +225,10 @@ func (r *RequestInfo) taken(key string) bool {
 		slices.ContainsFunc(r.meta, func(m member) bool { return m.key == key }) {
 		return true
 	}
-	if r.outgoing == nil {
+	if r.outgoing[0] == nil {
 		return jsonscan.Member(r.params, "_meta", key) != nil
 	}
-	_, own := r.outgoing.meta[key]
+	_, own := r.own[key]
 	return own
 }
 
@@ -263,100 +241,4 @@ func (r *RequestInfo) appendMeta(out []byte) []byte {
 		out = append(append(append(appendQuoted(out, m.key), ':'), m.value...), ',')
 	}
 	return out
-}
-
-// open begins to trace a message that is not a request of a caller; nil if there is no tracer.
-// One that is to be written gets what the tracer adds.
-func (conn *connection) open(ctx context.Context, m *jsonrpc.Request, incoming, notification bool) (context.Context, *RequestInfo) {
-	t := conn.client.tracing
-	if t == nil {
-		return ctx, nil
-	}
-	info := &RequestInfo{
-		Server: conn.client.name, Method: m.Method, Incoming: incoming, Notification: notification, Connection: conn.connection(), params: m.Params,
-	}
-	if m.IsCall() {
-		info.ID = fmt.Sprint(m.ID.Raw())
-	}
-	ctx = t.start(ctx, info)
-	if !incoming {
-		info.Attempts, info.SentAt = 1, time.Now()
-		if len(info.meta) > 0 {
-			m.Params = withMeta(m.Params, info.meta...)
-		}
-	}
-	return ctx, info
-}
-
-// withMeta returns an object with further members of _meta, in the place of those of their names.
-func withMeta(params json.RawMessage, more ...member) json.RawMessage {
-	members, meta := []member{{}}, more[:len(more):len(more)]
-	for key, value := range jsonscan.Fields(jsonscan.Member(params, "_meta")) {
-		if !slices.ContainsFunc(more, func(m member) bool { return m.key == string(key) }) {
-			meta = append(meta, member{string(key), value})
-		}
-	}
-	for key, value := range jsonscan.Fields(params) {
-		if string(key) != "_meta" {
-			members = append(members, member{string(key), value})
-		}
-	}
-	members[0] = member{"_meta", object(meta...)}
-	return object(members...)
-}
-
-// endRequest ends the trace of a request of the handshake.
-func (conn *connection) endRequest(info *RequestInfo, id int64, result json.RawMessage, err error) {
-	if info == nil {
-		return
-	}
-	if id != 0 {
-		info.ID = strconv.FormatInt(id, 10)
-	}
-	info.Connection = conn.connection()
-	if jsonscan.Valid(result) != nil {
-		result = nil
-	}
-	if version, ok := jsonscan.String(jsonscan.Member(result, "protocolVersion")); ok {
-		info.Connection.ProtocolVersion = version
-	} else if info.Method == protocol.Discover && err == nil {
-		info.Connection.ProtocolVersion = discoveredRevision(result)
-	}
-	info.end(result, conn.handshakeError(err))
-}
-
-// handshakeError returns the error of a handshake as the callers of the client get it:
-// what is no answer of the server makes it unavailable.
-func (conn *connection) handshakeError(err error) error {
-	if err == nil || errors.As(err, new(*JSONRPCError)) {
-		return err
-	}
-	return &UnavailableError{Server: conn.client.name, Err: err}
-}
-
-// connection returns what is known of the connection.
-func (conn *connection) connection() ConnInfo {
-	info := conn.wire.Info()
-	info.SessionID = conn.wire.SessionID()
-	if conn.ready.Load() {
-		info.ProtocolVersion = conn.info.revision
-	}
-	return info
-}
-
-// sessionEnds tells the tracer of a connection that is about to end.
-func (c *Client) sessionEnds(conn *connection, cause error) {
-	if c.tracing == nil {
-		return
-	}
-	tracer, ok := c.tracing.tracer.(SessionTracer)
-	if !ok {
-		return
-	}
-	s := &SessionInfo{Server: c.name, Connection: conn.connection(), Duration: time.Since(conn.opened), Err: cause}
-	if errors.Is(cause, ErrClosed) || errors.Is(cause, errRenewed) || c.closing.Err() != nil && errors.Is(cause, context.Canceled) {
-		s.Err = nil
-	}
-	defer c.tracing.guard("SessionEnd")
-	tracer.SessionEnd(s)
 }

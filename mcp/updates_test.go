@@ -1,3 +1,5 @@
+// Tests of updates.go, topics.go and subscribe.go: changes of resources.
+
 package mcp_test
 
 import (
