@@ -51,6 +51,14 @@ func (p *pkg) tests() []*file {
 	return slices.DeleteFunc(slices.Clone(p.files), func(f *file) bool { return !f.isTest() })
 }
 
+// file returns the file of a name, or nil.
+func (p *pkg) file(name string) *file {
+	if i := slices.IndexFunc(p.files, func(f *file) bool { return path.Base(f.path) == name }); i >= 0 {
+		return p.files[i]
+	}
+	return nil
+}
+
 func (p *pkg) isMain() bool {
 	return slices.ContainsFunc(p.production(), func(f *file) bool { return f.ast.Name.Name == "main" })
 }
