@@ -1,34 +1,13 @@
 package registry
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
-
-// WithConversation returns a context for calls that belong to one conversation
-// with a model. It bounds what [approval.AllowForConversation] allows, and who can read results
-// that are kept. The id is any text; a program with one conversation needs none.
-func WithConversation(ctx context.Context, id string) context.Context {
-	return onbehalf.WithConversation(ctx, id)
-}
-
-// OwnerOf returns by whom what a call leaves behind is kept apart from that of others, and counted: the user or,
-// without one, the credential of a caller of a gateway; "" if neither is known. It is for tools and middleware that
-// keep something.
-func OwnerOf(ctx context.Context) string { return onbehalf.Owner(ctx) }
-
-// userOf returns the user of ctx, or "" if ctx names none.
-func userOf(ctx context.Context) string {
-	user, _ := onbehalf.User(ctx)
-	return user
-}
 
 // approvals holds the calls that wait, and what was allowed for conversations. It runs
 // nothing by itself: it drops what is past its time at the next access.
@@ -67,42 +46,6 @@ func newApprovals(approver Approver, opts approval.Options) *approvals {
 	}
 }
 
-// decide returns nil if the call may be made now. Otherwise the error is an
-// [*ApprovalRequiredError], a [*approval.DeniedError] or a [*approval.PolicyError].
-//
-// The approver is asked each time, also for what was allowed for the conversation: a
-// grant answers its question, and does not outrun a policy that says no by now. A hidden
-// tool needs no approval: one that finds tools shows no more than a list of them would.
-func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) error {
-	if a.approver == nil || e.hidden {
-		return nil
-	}
-	key, subject := grantOf(ctx, e), subjectOf(e)
-	req := requestOf(ctx, e, args)
-	var since uint64
-	req.Approved, since = a.granted(key, subject)
-	d, err := a.consult(ctx, req)
-	if err != nil {
-		return err
-	}
-	switch d.Verdict {
-	case approval.AllowForConversation:
-		a.grant(key, subject, since)
-	case approval.Ask:
-		if still, _ := a.granted(key, subject); still {
-			return nil
-		}
-		if err := ctx.Err(); err != nil { // the caller has gone
-			return &approval.PolicyError{Tool: e.def.Name, Err: err}
-		}
-		if ask, ok := ctx.Value(askKey{}).(ApproverFunc); ok && ask != nil {
-			return a.ask(ctx, ask, e, args, d.Reason, since)
-		}
-		return a.hold(ctx, e, args, d.Reason)
-	}
-	return nil
-}
-
 // consult asks the approver. The error is a [*approval.DeniedError] or a [*approval.PolicyError].
 func (a *approvals) consult(ctx context.Context, req *ApprovalRequest) (approval.Decision, error) {
 	name := req.Tool.Name
@@ -117,24 +60,43 @@ func (a *approvals) consult(ctx context.Context, req *ApprovalRequest) (approval
 	return d, &approval.DeniedError{Tool: name, Reason: d.Reason}
 }
 
-// requestOf returns what an approver gets to see of a call. The arguments are
-// copied: writing to them does not change the call.
-func requestOf(ctx context.Context, e *entry, args json.RawMessage) *ApprovalRequest {
-	return &ApprovalRequest{
-		User:         userOf(ctx),
-		Conversation: onbehalf.ConversationOf(ctx),
-		CallID:       CallIDOf(ctx),
-		Tool:         e.def,
-		Hints:        e.hints,
-		Trusted:      e.trusted(),
-		Subject:      subjectOf(e),
-		Args:         bytes.Clone(args),
+// grant remembers that a tool is allowed, unless grants were taken back since the
+// decision began: the one who took them back cannot have meant to spare this one.
+func (a *approvals) grant(key grantKey, subject string, since uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	g := a.grants
+	if g.forgotten != since {
+		return
+	}
+	_, known := g.subjects.Peek(key)
+	g.subjects.Put(key, subject)
+	if known {
+		return
+	}
+	const quarter = 4
+	user := share.Owner{User: key.owner}
+	g.held.Add(user, 0)
+	ofUser := g.held.Exceeds(user, quarter)
+	if !ofUser && !g.held.Full() {
+		return
+	}
+	for other := range g.subjects.Oldest() {
+		if !ofUser || other.owner == key.owner {
+			g.remove(other)
+			return
+		}
 	}
 }
 
-// copy returns a copy whose arguments can be written to.
-func (r *ApprovalRequest) copy() *ApprovalRequest {
-	c := *r
-	c.Args = bytes.Clone(r.Args)
-	return &c
+// granted reports whether this very tool is allowed, and how often grants were taken back
+// so far. A grant for a tool that is not what it was is over.
+func (a *approvals) granted(key grantKey, subject string) (ok bool, forgotten uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known, ok := a.grants.subjects.Get(key)
+	if ok && known != subject {
+		a.grants.remove(key)
+	}
+	return ok && known == subject, a.grants.forgotten
 }

@@ -1,4 +1,4 @@
-// Tests of approval_pending.go and approval_resume.go: what calls that wait take, and many of them at once.
+// Tests of approval_pending.go, pending.go and approval_resume.go: what calls that wait take, and many of them at once.
 
 package registry
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
@@ -150,7 +149,7 @@ func (r *Registry) Deny(ctx context.Context, id, reason string) error {
 		return err
 	}
 	_, err := r.observed(ctx, &Observation{Kind: Denied, Approval: id}, func(ctx context.Context, seen *Observation) (*mcp.CallToolResult, error) {
-		return nil, r.approvals.refuse(ctx, id, reason, seen)
+		return nil, r.approvals.refuse(ctx, id, reason, seen.setPending)
 	})
 	return err
 }
@@ -194,12 +193,37 @@ func (r *Registry) Await(ctx context.Context, id string) (*mcp.CallToolResult, e
 	}
 }
 
-// shared returns a copy of a result for one of several who get it.
-func shared(res *mcp.CallToolResult) *mcp.CallToolResult {
-	if res == nil {
-		return nil
+// EndConversation forgets what the user of ctx, as by session.WithUser, was asked
+// and has allowed in the conversation of ctx (see [WithConversation]). The calls
+// that wait are denied; one that runs goes on to its end. An agent that keeps its
+// process calls it at the end of each conversation.
+func (r *Registry) EndConversation(ctx context.Context) {
+	r.mustBeMade()
+	owner, conversation := onbehalf.Owner(ctx), onbehalf.ConversationOf(ctx)
+	ofConversation := func(key grantKey) bool { return key.owner == owner && key.conversation == conversation }
+	a := r.approvals
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.grants.forget(ofConversation)
+	for _, p := range a.byID {
+		switch {
+		case !ofConversation(p.key.grantKey):
+		case p.phase == waits:
+			a.end(p, over, p.denied(string(over)))
+		case p.phase == runs:
+			p.dropped = true
+		}
 	}
-	c := *res
-	c.Content = slices.Clone(res.Content)
-	return &c
+}
+
+// RevokeGrants takes back what the user of ctx, as by session.WithUser, has allowed for
+// their sessions, in all conversations; if ctx names no user, what all users have. Later
+// calls are asked for again. Calls that wait go on waiting.
+func (r *Registry) RevokeGrants(ctx context.Context) {
+	r.mustBeMade()
+	owner := onbehalf.Owner(ctx)
+	a := r.approvals
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.grants.forget(func(key grantKey) bool { return owner == "" || key.owner == owner })
 }

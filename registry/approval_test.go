@@ -1,4 +1,4 @@
-// Tests of approval.go, approver.go and context.go: who decides about a call.
+// Tests of approval.go, approver.go, decide.go and context.go: who decides about a call.
 
 package registry_test
 

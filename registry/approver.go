@@ -1,16 +1,40 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
+
+// requestOf returns what an approver gets to see of a call. The arguments are
+// copied: writing to them does not change the call.
+func requestOf(ctx context.Context, e *entry, args json.RawMessage) *ApprovalRequest {
+	return &ApprovalRequest{
+		User:         userOf(ctx),
+		Conversation: onbehalf.ConversationOf(ctx),
+		CallID:       CallIDOf(ctx),
+		Tool:         e.def,
+		Hints:        e.hints,
+		Trusted:      e.trusted(),
+		Subject:      subjectOf(e),
+		Args:         bytes.Clone(args),
+	}
+}
+
+// copy returns a copy whose arguments can be written to.
+func (r *ApprovalRequest) copy() *ApprovalRequest {
+	c := *r
+	c.Args = bytes.Clone(r.Args)
+	return &c
+}
 
 // An ApprovalRequiredError reports a call that waits for approval. It
 // was not made. [Registry.Approve] makes it, [Registry.Deny] drops it, and
@@ -100,75 +124,4 @@ type askKey struct{}
 // [Registry.Await] returns the outcome. So the call is not made twice.
 func WithAsk(ctx context.Context, ask func(ctx context.Context, req *ApprovalRequest) (approval.Decision, error)) context.Context {
 	return context.WithValue(ctx, askKey{}, ApproverFunc(ask))
-}
-
-// ask has the function of [WithAsk] decide, and returns what decide does.
-func (a *approvals) ask(ctx context.Context, ask ApproverFunc, e *entry, args json.RawMessage, reason string, since uint64) error {
-	req := requestOf(ctx, e, args)
-	req.Reason = reason
-	key := callKeyOf(ctx, e, args)
-	before, wait := a.equal(key, req.Subject)
-	if before != nil && wait == nil {
-		return &ApprovalRequiredError{before} // it is being made
-	}
-	d, err := ask(ctx, req.copy())
-	if err != nil {
-		return &approval.PolicyError{Tool: e.def.Name, Err: err}
-	}
-	switch d.Verdict {
-	case approval.Ask:
-		return a.hold(ctx, e, args, reason)
-	case approval.AllowForConversation: // the approver learns of it, and may forbid it by now
-		req.Approved, req.ForConversation = true, true
-		if _, err := a.consult(ctx, req); err != nil {
-			return err
-		}
-	}
-	if err := a.settle(key, before, wait, d); err != nil {
-		return err
-	}
-	switch d.Verdict {
-	case approval.AllowForConversation:
-		a.grant(key.grantKey, req.Subject, since)
-	case approval.Allow:
-	default:
-		return &approval.DeniedError{Tool: e.def.Name, Reason: d.Reason}
-	}
-	return nil
-}
-
-// equal returns the request of the call of that key that waits or runs, and the call itself if
-// it waits.
-func (a *approvals) equal(key callKey, subject string) (request *ApprovalRequest, waiting *pending) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.expire(time.Now())
-	p := a.byCall[key]
-	if p == nil || p.req.Subject != subject {
-		return nil, nil
-	}
-	if request = p.req.copy(); p.phase == waits {
-		waiting = p
-	}
-	return request, waiting
-}
-
-// settle ends the call of that key that waits, since its question was answered. It fails if the one
-// that waited before the question was decided elsewhere, or one is being made.
-func (a *approvals) settle(key callKey, before *ApprovalRequest, waited *pending, d approval.Decision) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p := a.byCall[key]
-	switch {
-	case waited != nil && waited.phase != waits:
-		return &ApprovalRequiredError{before}
-	case p == nil:
-	case p.phase == runs:
-		return &ApprovalRequiredError{p.req.copy()}
-	case d.Verdict == approval.Deny:
-		a.end(p, refused, p.denied(d.Reason))
-	default:
-		a.end(p, repeated, p.denied(string(repeated)))
-	}
-	return nil
 }

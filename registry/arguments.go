@@ -38,3 +38,8 @@ func objectArgs(args json.RawMessage) (json.RawMessage, error) {
 func isNull(data json.RawMessage) bool {
 	return string(bytes.Trim(data, " \t\r\n")) == "null"
 }
+
+// A notObjectError reports arguments that are JSON, but no object.
+type notObjectError struct{ got string }
+
+func (e *notObjectError) Error() string { return "must be a JSON object, not " + e.got }

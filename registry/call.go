@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
@@ -191,7 +192,7 @@ func (r *Registry) run(ctx context.Context, e *entry, args json.RawMessage, forw
 	if len(chain.handlers) == 0 {
 		return r.pass(ctx, e, args, forward)
 	}
-	call := &Call{Tool: e.def, Args: args, registry: r, entry: e, chain: chain, forward: forward && !chain.looks}
+	call := &Call{Tool: e.def, Args: args, passer: r, entry: e, chain: chain, forward: forward && !chain.looks}
 	return call.run(ctx, 0)
 }
 
@@ -307,4 +308,98 @@ func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
 		return nil, quarantined(e)
 	}
 	return e, nil
+}
+
+// Use adds middleware to all later calls of [Registry.Call]. The first that was
+// added is the outermost. Each is applied once, here, and may use the registry as
+// it likes; nil is skipped. Use is safe for concurrent use, and calls on their way
+// keep the middleware that they began with.
+func (r *Registry) Use(middleware ...Middleware) { r.use(true, middleware) }
+
+// UseForErrors is [Registry.Use] for middleware that looks at errors, and passes results on without a
+// look: the content of those of [Registry.Forward] may be missing.
+func (r *Registry) UseForErrors(middleware ...Middleware) { r.use(false, middleware) }
+
+func (r *Registry) use(looks bool, middleware []Middleware) {
+	r.mustBeMade()
+	first := new(int) // where these are in the chain; set before they can be called
+	var handlers []Handler
+	for _, m := range middleware {
+		if m == nil {
+			continue
+		}
+		at := len(handlers)
+		next := func(ctx context.Context, call *Call) (*mcp.CallToolResult, error) {
+			return call.run(ctx, *first+at+1)
+		}
+		handler := m(next)
+		if handler == nil {
+			handler = next
+		}
+		handlers = append(handlers, handler)
+	}
+	if handlers == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.chain.Load()
+	*first = len(last.handlers)
+	r.chain.Store(&chain{slices.Concat(last.handlers, handlers), last.looks || looks})
+}
+
+// arguments returns the arguments, a JSON object, as they are to be passed on: checked
+// against the input schema and with the defaults of its properties, unless they would not fit
+// then. A default is left out that is null or of a type that the property does not allow, and so
+// is one of a schema farther within. Nothing that is there is changed.
+//
+// The error is an [*ArgumentsError], or a [*DefinitionError] if the schema cannot be used.
+func (r *Registry) arguments(ctx context.Context, e *entry, args json.RawMessage) (json.RawMessage, error) {
+	if !jsonscan.IsChecked(ctx, args) { // a value that two programs can read in two ways is refused
+		if found := schemagate.CheckSyntax(args); found != nil {
+			return nil, newArgumentsError(e.def.Name, mistakesOf([]schemagate.Problem{*found}))
+		}
+	}
+	if e.checks.input == nil {
+		return args, nil
+	}
+	schema, err := r.schemas.Compile(*e.checks.input, e.def.InputSchema)
+	if err != nil {
+		return nil, &DefinitionError{Tool: e.def.Name, Field: "InputSchema", Err: fmt.Errorf("cannot be used: %w", err)}
+	}
+	args, found := schema.CompleteChecked(args)
+	if found != nil {
+		return nil, newArgumentsError(e.def.Name, mistakesOf(found))
+	}
+	return args, nil
+}
+
+// verify checks a result, its structured content by the output schema. The error is a
+// [*ResultError].
+func (r *Registry) verify(e *entry, res *mcp.CallToolResult) error {
+	fail := func(err error) error { return &ResultError{Tool: e.def.Name, Result: res, Err: err} }
+	switch {
+	case res == nil:
+		return fail(errNoResult)
+	case res.IsError || e.checks.output == nil:
+		return nil
+	case res.StructuredContent == nil:
+		return fail(errors.New("structuredContent is missing, but there is an output schema"))
+	}
+	content, ok := res.StructuredContent.(json.RawMessage)
+	if !ok {
+		var err error
+		if content, err = json.Marshal(res.StructuredContent); err != nil {
+			return fail(fmt.Errorf("structuredContent: %w", err))
+		}
+	}
+	schema, err := r.schemas.Compile(*e.checks.output, e.def.OutputSchema)
+	if err != nil {
+		return fail(fmt.Errorf("structuredContent cannot be checked: the output schema cannot be used: %w", err))
+	}
+	if found := schema.Problems(content); found != nil {
+		m := mistakesOf(found)
+		return &ResultError{Tool: e.def.Name, Result: res, Problems: m.problems, Err: fmt.Errorf("structuredContent does not match the output schema: %w", m)}
+	}
+	return nil
 }

@@ -2,10 +2,23 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
+
+// JudgeApp returns why the ledger holds the app of a tool back, or nil: a page and what its server declares of it, as
+// JSON, are accepted as tools are, see [ledger.Ledger.RecordApp]. Without a ledger all are. The error is that of a ledger
+// that cannot be written.
+func (r *Registry) JudgeApp(ctx context.Context, def *Definition, page []byte, declares json.RawMessage) (*ledger.Change, error) {
+	if r.ledger == nil || def.Origin.Server == "" {
+		return nil, nil
+	}
+	server := r.offering(def.Origin.Server).server
+	return r.ledger.RecordApp(ctx, server.ledger(), ledger.NewAppSurface(def.called(), def.page, page, declares))
+}
 
 // Callable returns the tools that are worth showing to a model on behalf of the
 // user of ctx: those of the [Snapshot] without those that the policy of the registry

@@ -6,7 +6,32 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
+
+// AsApp returns a context for calls that an app of a server makes: they reach the tools of that server that are [Definition.ForApps]
+// and no others, and their results stay whole, see [result.WithWhole]. Approvers, middleware and observers see them as they do all calls.
+func AsApp(ctx context.Context, server string) context.Context {
+	return result.WithWhole(onbehalf.AsApp(ctx, server))
+}
+
+// WithConversation returns a context for calls that belong to one conversation
+// with a model. It bounds what [approval.AllowForConversation] allows, and who can read results
+// that are kept. The id is any text; a program with one conversation needs none.
+func WithConversation(ctx context.Context, id string) context.Context {
+	return onbehalf.WithConversation(ctx, id)
+}
+
+// OwnerOf returns by whom what a call leaves behind is kept apart from that of others, and counted: the user or,
+// without one, the credential of a caller of a gateway; "" if neither is known. It is for tools and middleware that
+// keep something.
+func OwnerOf(ctx context.Context) string { return onbehalf.Owner(ctx) }
+
+// userOf returns the user of ctx, or "" if ctx names none.
+func userOf(ctx context.Context) string {
+	user, _ := onbehalf.User(ctx)
+	return user
+}
 
 // WithCallID returns a context for one call, or for all that belongs to one step of
 // an agent. The id may be any text, such as the one that a model has given to its call;

@@ -87,3 +87,9 @@
 // [ReportProgress] reports it from within a native tool. [WithCallID] gives a call an
 // id, by which progress, events and approvals of calls to the same tool are told apart.
 package registry
+
+// Order of the files, from the bottom: errors, context, server, tool, app, arguments, hints,
+// remote, validation, schema, func, read_result, entry, near, matcher, middleware, observer, grant,
+// approver, pending, approval, approval_pending, decide, quarantine, snapshot, catalogue, diff,
+// registry, callable, explain, observe, approval_watch, error_result, replace, call,
+// approval_resume.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/memo"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -19,6 +18,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
+
+// openTo reports whether who calls under ctx may know of the tool, if that is an app.
+func (e *entry) openTo(ctx context.Context) bool {
+	server, isApp := onbehalf.AppOf(ctx)
+	return !isApp || e.def.ForApps() && e.def.Origin.Server == server
+}
 
 // An entry is a tool of the catalogue, with what the registry knows of it. It is
 // never changed.
@@ -78,33 +83,6 @@ type offer struct {
 	subject atomic.Pointer[string] // of approvals; nil: not made yet
 }
 
-// newOffers asks all tools of a server, or native ones, for their definitions, without a lock: they are
-// foreign code. It fails for tools that have none.
-func (r *Registry) newOffers(server string, tools []Tool) ([]*offer, error) {
-	offers := make([]*offer, len(tools))
-	for i, t := range tools {
-		def, err := definitionOf(t)
-		if err != nil {
-			return nil, err
-		}
-		o := &offer{entry: entry{tool: t, def: def}}
-		o.derived = def.derived || def.Name == "" && def.Origin.Server != "" && def.Origin.Tool != ""
-		if o.derived {
-			if name := r.names.Name(def.Origin.Server, def.localName()); name != def.Name {
-				renamed := *def
-				renamed.Name = name
-				o.tool, o.def = redefine(t, &renamed), &renamed
-			}
-		}
-		if got := def.Origin.Server; got != server {
-			err := fmt.Errorf("is %s, want %s: the tools of a server are put in place by Replace", plain.Quote(got), plain.Quote(server))
-			return nil, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: err}
-		}
-		offers[i] = o
-	}
-	return offers, nil
-}
-
 // complete fills in what the registry wants to know of a tool. Like is an offer
 // of the same tool from before, or nil; what has not changed is taken from there.
 func (o *offer) complete(server *Server, like *offer) {
@@ -135,18 +113,6 @@ func (o *offer) place(change *ledger.Change) *entry {
 	return &e
 }
 
-// definitionOf asks t for its definition. It fails for tools that have none.
-func definitionOf(t Tool) (*Definition, error) {
-	if v := reflect.ValueOf(t); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, &DefinitionError{Err: errors.New("the tool is nil")}
-	}
-	def := t.Definition()
-	if def == nil {
-		return nil, &DefinitionError{Err: fmt.Errorf("a %T has no definition", t)}
-	}
-	return def, nil
-}
-
 // listedForm returns a tool of a server as it is listed: with schemas in the keywords of today,
 // without an output schema that cannot be used and, unless the server is trusted, without the characters that models read and people do not
 // see. The ledger compares what the server says.
@@ -173,3 +139,22 @@ func listedForm(t Tool, def *Definition, trusted bool) (Tool, *Definition) {
 	}
 	return redefine(t, &form), &form
 }
+
+// checks say how the arguments and results of a tool are checked. Nothing is compiled before
+// the first call.
+type checks struct{ input, output *schemagate.Key } // nil: not by a schema
+
+// checksOf prepares what is needed to check a tool's arguments and results.
+func checksOf(t Tool, def *Definition) checks {
+	if _, itself := t.(selfChecking); itself {
+		return checks{}
+	}
+	c := checks{input: new(schemagate.KeyOf(def.InputSchema))}
+	if _, remote := t.(*remote); !remote && len(def.OutputSchema) > 0 {
+		c.output = new(schemagate.KeyOf(def.OutputSchema))
+	}
+	return c
+}
+
+// A selfChecking tool checks its arguments, and makes its results from Go types.
+type selfChecking interface{ checksItself() }

@@ -248,8 +248,3 @@ func ErrorCode(err error) int64 {
 	}
 	return jsonrpc.CodeInternalError
 }
-
-// A notObjectError reports arguments that are JSON, but no object.
-type notObjectError struct{ got string }
-
-func (e *notObjectError) Error() string { return "must be a JSON object, not " + e.got }

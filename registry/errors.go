@@ -78,21 +78,6 @@ func (e *DefinitionError) Unwrap() error { return e.Err }
 // Outcome returns [mcp.NotSent]: nothing ran.
 func (e *DefinitionError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// A DuplicateError reports a tool that was refused because its name is taken.
-// The holder keeps the name; give the other one a different name, with [With]
-// for instance.
-//
-//cure:give one of the tools another name, by With
-type DuplicateError struct {
-	Name    string // the name
-	Holder  Origin // whose it is
-	Refused Origin // who asked for it too
-}
-
-func (e *DuplicateError) Error() string {
-	return plain.Text(fmt.Sprintf("registry: the name %s for %v is taken by %v; rename one of them", plain.Quote(e.Name), e.Refused, e.Holder))
-}
-
 // A ResultError reports a tool that ran but returned no usable result: nil, a
 // value that JSON cannot hold, or one that does not match the tool's output
 // schema. It is a defect of the tool.
@@ -136,3 +121,42 @@ func (e *PanicError) Unwrap() error {
 
 // Outcome returns [mcp.Unknown], whatever Value may know of another call.
 func (e *PanicError) Outcome() mcp.Outcome { return mcp.Unknown }
+
+// A Problem is one thing wrong with arguments or with a result. It never holds a
+// value, for values can be secrets. Text of a schema, and names in a value, are shortened
+// in it and safe at a terminal.
+type Problem struct {
+	// Path is the place, as in items[0].name or ['a b'].c, cut off if it is long;
+	// empty for the whole.
+	Path string
+	// Want is what must be there, such as "an integer from 1 to 10"; empty if the
+	// schema does not know the property.
+	Want string
+	// Got is what is there, such as "a string"; empty if the property is missing.
+	Got string
+	// Hint is what else helps, such as the names of the known properties; may be
+	// empty.
+	Hint string
+}
+
+// String returns the problem as a sentence without an end, for a person or a
+// model: "limit" must be an integer, not a string.
+func (p Problem) String() string {
+	where := ""
+	if p.Path != "" {
+		where = `"` + p.Path + `" `
+	}
+	var text string
+	switch {
+	case p.Want == "":
+		text = where + "is not known"
+	case p.Got == "":
+		text = where + "is missing; it must be " + p.Want
+	default:
+		text = where + "must be " + p.Want + ", not " + p.Got
+	}
+	if p.Hint != "" {
+		text += "; " + p.Hint
+	}
+	return text
+}

@@ -72,3 +72,10 @@ func (r *Registry) seek(ctx context.Context, name string, lookup func(*Snapshot)
 	}
 	return s, e, nil
 }
+
+// unknown reports a name that no tool of s has, with the names that the caller may have
+// meant, without those that the user of ctx may not call.
+func (r *Registry) unknown(ctx context.Context, s *Snapshot, name string) *UnknownToolError {
+	denied := r.deniedTo(ctx)
+	return &UnknownToolError{Name: name, Suggestions: s.matcher.of(s.entries).suggest(name, func(e *entry) bool { return e.hidden || !e.def.appOnly && denied(e) == nil })}
+}

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -36,14 +35,13 @@ func (f fits) add(name string, e *entry) {
 	f[name] = e
 }
 
-// matcherOf returns the matcher of a snapshot, which the first who needs it builds.
-func (s *Snapshot) matcherOf() *matcher {
-	m := &s.matcher
+// of returns the matcher of the entries of a snapshot, which the first who needs it builds.
+func (m *matcher) of(entries []*entry) *matcher {
 	m.once.Do(func() {
 		m.servers, m.bare, m.natives, m.known = map[string]fits{}, fits{}, fits{}, map[string]bool{}
-		m.near = make([]nearEntry, 0, len(s.entries))
+		m.near = make([]nearEntry, 0, len(entries))
 		var server foldedServer // that of the neighbour mostly is the same
-		for _, e := range s.entries {
+		for _, e := range entries {
 			if name := e.def.Origin.Server; name != server.name {
 				server = foldedServer{name, toolname.Fold(name).Folded, toolname.Fold(names.CleanServer(name)).Folded}
 			}
@@ -110,11 +108,11 @@ func (m *matcher) ofServer(server string) fits {
 // Words fit as a whole or not at all: this is no search for what is near. A name
 // that speaks of a server means none but that one, so that a call to the tool of a
 // server that went away does not end at another's tool that took the name.
-func (s *Snapshot) resolve(name string) *entry {
+func (m *matcher) resolve(name string) *entry {
 	if len(name) > 2*maxName || !utf8.ValidString(name) {
 		return nil
 	}
-	return s.matcherOf().find(toolname.Fold(name))
+	return m.find(toolname.Fold(name))
 }
 
 // find returns the tool that fits, if there is just one.
@@ -177,22 +175,14 @@ func (m *matcher) claims(asked toolname.Name, own string) bool {
 
 const maxSuggestions = 3
 
-// unknown reports a name that no tool of s has, with the names that the caller may have
-// meant, without those that the user of ctx may not call.
-func (r *Registry) unknown(ctx context.Context, s *Snapshot, name string) *UnknownToolError {
-	denied := r.deniedTo(ctx)
-	return &UnknownToolError{Name: name, Suggestions: s.suggest(name, func(e *entry) bool { return e.hidden || !e.def.appOnly && denied(e) == nil })}
-}
-
 // suggest returns the names, of tools to keep, that the caller may have meant by name,
 // nearest first. Case and separators do not count, and a name may lack its server or have
 // a wrong one, or lack its hash. If it names a server that is there, no tool of another
 // server is meant.
-func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
+func (m *matcher) suggest(name string, keep func(*entry) bool) []string {
 	if name == "" || len(name) > maxName {
 		return nil
 	}
-	m := s.matcherOf()
 	var named []string // folded names of servers with tools that the name begins with
 	if folded := toolname.Fold(name); folded.Strong() {
 		for server := range folded.Splits() {

@@ -48,7 +48,7 @@ func snapshotOf(t testing.TB, n names.Scheme, tools ...string) *Snapshot {
 
 // forgiven returns what snapshotOf was given for the tool that fits, or "".
 func forgiven(s *Snapshot, name string) string {
-	e := s.resolve(name)
+	e := s.matcher.of(s.entries).resolve(name)
 	switch {
 	case e == nil:
 		return ""
@@ -117,7 +117,7 @@ func TestForgivenSpellings(t *testing.T) {
 		for _, e := range s.entries {
 			name := e.def.Name
 			for _, asked := range []string{name, strings.ToUpper(name), strings.ReplaceAll(name, "__", ":"), strings.ReplaceAll(name, "-", "_")} {
-				assert.Equal(t, s.resolve(asked), e, "%s", n)
+				assert.Equal(t, s.matcher.of(s.entries).resolve(asked), e, "%s", n)
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func TestForgivenessIsNotMisled(t *testing.T) {
 func TestLookupIsExact(t *testing.T) {
 	s := snapshotOf(t, names.ServerTool, "github/create_issue", "shell")
 	for _, name := range []string{"github_create_issue", "GITHUB__create_issue", "create_issue", "Shell", "shell "} {
-		assert.False(t, s.resolve(name) == nil, "%q is not forgiven", name)
+		assert.False(t, s.matcher.of(s.entries).resolve(name) == nil, "%q is not forgiven", name)
 		_, listed := s.Lookup(name)
 		assert.False(t, listed, "%q is listed", name)
 	}
@@ -222,8 +222,8 @@ func FuzzForgive(f *testing.F) {
 			entries = append(entries, &entry{def: def})
 		}
 		s := &Snapshot{entries: entries}
-		e := s.resolve(name)
-		assert.Equal(t, s.resolve(name), e)
+		e := s.matcher.of(s.entries).resolve(name)
+		assert.Equal(t, s.matcher.of(s.entries).resolve(name), e)
 		if e == nil {
 			return
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -18,10 +17,15 @@ type Call struct {
 	// belong to the caller and must not be written to.
 	Args json.RawMessage
 
-	registry *Registry
-	entry    *entry // of the tool
-	chain    *chain // the middleware of this call
-	forward  bool   // the caller, too, looks at no content
+	passer  passer
+	entry   *entry // of the tool
+	chain   *chain // the middleware of this call
+	forward bool   // the caller, too, looks at no content
+}
+
+// A passer passes calls on to their tools: a Registry.
+type passer interface {
+	pass(ctx context.Context, e *entry, args json.RawMessage, forward bool) (*mcp.CallToolResult, error)
 }
 
 // A chain is the middleware of calls, outermost first. It does not change.
@@ -38,44 +42,6 @@ type Handler func(ctx context.Context, call *Call) (*mcp.CallToolResult, error)
 // not at all, once, or again.
 type Middleware func(next Handler) Handler
 
-// Use adds middleware to all later calls of [Registry.Call]. The first that was
-// added is the outermost. Each is applied once, here, and may use the registry as
-// it likes; nil is skipped. Use is safe for concurrent use, and calls on their way
-// keep the middleware that they began with.
-func (r *Registry) Use(middleware ...Middleware) { r.use(true, middleware) }
-
-// UseForErrors is [Registry.Use] for middleware that looks at errors, and passes results on without a
-// look: the content of those of [Registry.Forward] may be missing.
-func (r *Registry) UseForErrors(middleware ...Middleware) { r.use(false, middleware) }
-
-func (r *Registry) use(looks bool, middleware []Middleware) {
-	r.mustBeMade()
-	first := new(int) // where these are in the chain; set before they can be called
-	var handlers []Handler
-	for _, m := range middleware {
-		if m == nil {
-			continue
-		}
-		at := len(handlers)
-		next := func(ctx context.Context, call *Call) (*mcp.CallToolResult, error) {
-			return call.run(ctx, *first+at+1)
-		}
-		handler := m(next)
-		if handler == nil {
-			handler = next
-		}
-		handlers = append(handlers, handler)
-	}
-	if handlers == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	last := r.chain.Load()
-	*first = len(last.handlers)
-	r.chain.Store(&chain{slices.Concat(last.handlers, handlers), last.looks || looks})
-}
-
 // run carries out the call from the given position of its chain on.
 func (c *Call) run(ctx context.Context, position int) (*mcp.CallToolResult, error) {
 	if c == nil || c.entry == nil {
@@ -84,5 +50,5 @@ func (c *Call) run(ctx context.Context, position int) (*mcp.CallToolResult, erro
 	if position < len(c.chain.handlers) {
 		return c.chain.handlers[position](ctx, c)
 	}
-	return c.registry.pass(ctx, c.entry, c.Args, c.forward)
+	return c.passer.pass(ctx, c.entry, c.Args, c.forward)
 }

@@ -1,3 +1,5 @@
+// Tests of observer.go and observe.go: what observers see.
+
 package registry_test
 
 import (

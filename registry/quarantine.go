@@ -136,10 +136,6 @@ type Quarantined struct {
 	Change *ledger.Change // what changed
 }
 
-// Surface returns what a server says of the tool, as a [ledger.Ledger] compares it, by [ledger.Compare]. The names
-// that the tool is called by here do not count.
-func (d *Definition) Surface() *ledger.Surface { return ledger.NewSurface(d.said()) }
-
 // Verify returns what a server offers otherwise than a ledger says, whatever the mode:
 // tools that are new, changed, rejected or gone, a server that is another one, and
 // instructions that are others than those it knows. It changes nothing. An integration
@@ -152,40 +148,4 @@ func Verify(l *ledger.Ledger, server Server, tools []Tool) []ledger.Change {
 		}
 	}
 	return l.Verify(server.ledger(), surfaces...)
-}
-
-// Quarantines reports whether all of a server is held back because it is in quarantine,
-// see [Server.Quarantined].
-func (r *Registry) Quarantines(server Server) bool {
-	r.mustBeMade()
-	return r.ledger.Quarantines(server.ledger())
-}
-
-// said returns what a server says of a tool.
-func (d *Definition) said() *ledger.Tool {
-	return &ledger.Tool{Name: d.called(), Title: d.Title, Description: d.Description,
-		InputSchema: d.InputSchema, OutputSchema: d.OutputSchema, Annotations: annotationsOf(d)}
-}
-
-// annotationsOf returns the annotations as the server sent them, as far as that
-// is known; nil if there are none.
-func annotationsOf(def *Definition) json.RawMessage {
-	raw := def.RawAnnotations
-	if len(raw) == 0 && def.Annotations != nil {
-		raw = annotationsJSON(def.Annotations)
-	}
-	return raw
-}
-
-// annotationsJSON leaves out what a server need not have said, so that it is the
-// same whether raw annotations were kept or not.
-func annotationsJSON(a *mcp.ToolAnnotations) json.RawMessage {
-	raw, _ := json.Marshal(struct { // there are only texts and booleans
-		Destructive *bool  `json:"destructiveHint,omitempty"`
-		Idempotent  bool   `json:"idempotentHint,omitempty"`
-		OpenWorld   *bool  `json:"openWorldHint,omitempty"`
-		ReadOnly    bool   `json:"readOnlyHint,omitempty"`
-		Title       string `json:"title,omitempty"`
-	}{a.DestructiveHint, a.IdempotentHint, a.OpenWorldHint, a.ReadOnlyHint, a.Title})
-	return raw
 }

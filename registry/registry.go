@@ -4,18 +4,56 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
+
+// newOffers asks all tools of a server, or native ones, for their definitions, without a lock: they are
+// foreign code. It fails for tools that have none.
+func (r *Registry) newOffers(server string, tools []Tool) ([]*offer, error) {
+	offers := make([]*offer, len(tools))
+	for i, t := range tools {
+		def, err := definitionOf(t)
+		if err != nil {
+			return nil, err
+		}
+		o := &offer{entry: entry{tool: t, def: def}}
+		o.derived = def.derived || def.Name == "" && def.Origin.Server != "" && def.Origin.Tool != ""
+		if o.derived {
+			if name := r.names.Name(def.Origin.Server, def.localName()); name != def.Name {
+				renamed := *def
+				renamed.Name = name
+				o.tool, o.def = redefine(t, &renamed), &renamed
+			}
+		}
+		if got := def.Origin.Server; got != server {
+			err := fmt.Errorf("is %s, want %s: the tools of a server are put in place by Replace", plain.Quote(got), plain.Quote(server))
+			return nil, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: err}
+		}
+		offers[i] = o
+	}
+	return offers, nil
+}
+
+// Quarantines reports whether all of a server is held back because it is in quarantine,
+// see [Server.Quarantined].
+func (r *Registry) Quarantines(server Server) bool {
+	r.mustBeMade()
+	return r.ledger.Quarantines(server.ledger())
+}
 
 // A Registry is a catalogue of tools. Make one with [New]. All methods are safe
 // for concurrent use; reading and calling never wait for a writer.
@@ -164,4 +202,101 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 			}
 		}
 	}
+}
+
+// Add adds native tools, all of them or, on error, none. The tools of a server are put in
+// place by [Registry.Replace].
+//
+// A name that is taken, or given twice, fails with a [*DuplicateError]; a tool
+// that cannot be listed, nil and one of a server included, fails with a [*DefinitionError].
+func (r *Registry) Add(tools ...Tool) error { return r.addAll(tools, false) }
+
+// AddHidden adds native tools that can be called by name and are not listed: neither
+// [Snapshot.Tools] nor [Registry.Callable] has them. Calls of them need no approval, so
+// they must show or do nothing that the user of the context may not see or do. They
+// stay when the native tools are replaced. Package registry/toolset adds the tools by
+// which a model finds others. A call of a hidden tool with the method
+//
+//	Target(args json.RawMessage) (name string, inner json.RawMessage, err error)
+//
+// is one of the tool that Target names.
+//
+// The errors are those of [Registry.Add].
+func (r *Registry) AddHidden(tools ...Tool) error { return r.addAll(tools, true) }
+
+func (r *Registry) addAll(tools []Tool, hidden bool) error {
+	if err := r.made(); err != nil {
+		return err
+	}
+	offers, err := r.newOffers("", tools)
+	if err != nil {
+		return err
+	}
+	for _, o := range offers {
+		o.hidden = hidden
+		if err := o.def.validate(); err != nil {
+			return err
+		}
+		o.complete(nil, nil)
+	}
+	unlock, _ := r.replacing.Lock(context.Background(), "") // it fails if its context ends
+	defer unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.current()
+	taken := map[string]*offer{}
+	for _, o := range offers {
+		holder := taken[o.def.Name]
+		if e := before.find(o.def.Name); e != nil {
+			holder = e.offer
+		}
+		if holder != nil {
+			return &DuplicateError{Name: o.def.Name, Holder: holder.def.Origin, Refused: o.def.Origin}
+		}
+		taken[o.def.Name] = o
+	}
+	if len(offers) == 0 {
+		return nil
+	}
+	if s := r.catalogue.servers[""]; s != nil {
+		offers = slices.Concat(s.offers, offers)
+	}
+	r.catalogue.servers[""] = &offering{offers: offers}
+	r.publish("", new(Diff))
+	return nil
+}
+
+// offering returns what is known of a server, and what it offers.
+func (r *Registry) offering(name string) offering {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.catalogue.servers[name]; s != nil {
+		return *s
+	}
+	return offering{}
+}
+
+// Instructions returns what may be told a model of the use of a server, out of what
+// [Registry.Replace] was told of it: the text that the ledger has approved, which
+// may be another one than the server gives now, or none. Without a ledger it is what the
+// server says. Of a server that is not trusted, characters that people do not see are
+// left out. The words are the server's.
+//
+// The ledger treats instructions as it does tools. Under [ledger.Pin] the first that it
+// hears of are approved, those of a server without any included.
+func (r *Registry) Instructions(server string) string {
+	if r.made() != nil || server == "" {
+		return ""
+	}
+	s := cmp.Or(r.offering(server).server, &Server{Name: server})
+	text := ""
+	if r.ledger != nil {
+		text = r.ledger.Instructions(s.ledger())
+	} else if s.Instructions != nil {
+		text = *s.Instructions
+	}
+	if s.Trusted {
+		return text
+	}
+	return textguard.Strip(text)
 }

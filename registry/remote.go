@@ -5,11 +5,32 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
+
+// maxPage bounds the URI of an app, in bytes.
+const maxPage = 2 << 10
+
+// appOf reads what a server says of a tool and its apps (MCP Apps 2026-01-26). A visibility that is no list says nothing.
+func appOf(meta mcp.Meta) (page string, appOnly, modelOnly bool) {
+	ui, _ := meta["ui"].(map[string]any)
+	page, ok := ui["resourceUri"].(string)
+	if !ok {
+		page, _ = meta["ui/resourceUri"].(string) // the older key
+	}
+	if !strings.HasPrefix(page, "ui://") || len(page) > maxPage {
+		page = ""
+	}
+	if visibility, ok := ui["visibility"].([]any); ok {
+		appOnly, modelOnly = !slices.Contains(visibility, any("model")), !slices.Contains(visibility, any("app"))
+	}
+	return page, appOnly, modelOnly
+}
 
 // A RemoteCall calls a tool by its name at the server, as [mcp.Client.CallTool]
 // does.

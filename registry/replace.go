@@ -1,75 +1,12 @@
 package registry
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
-
-// Add adds native tools, all of them or, on error, none. The tools of a server are put in
-// place by [Registry.Replace].
-//
-// A name that is taken, or given twice, fails with a [*DuplicateError]; a tool
-// that cannot be listed, nil and one of a server included, fails with a [*DefinitionError].
-func (r *Registry) Add(tools ...Tool) error { return r.addAll(tools, false) }
-
-// AddHidden adds native tools that can be called by name and are not listed: neither
-// [Snapshot.Tools] nor [Registry.Callable] has them. Calls of them need no approval, so
-// they must show or do nothing that the user of the context may not see or do. They
-// stay when the native tools are replaced. Package registry/toolset adds the tools by
-// which a model finds others. A call of a hidden tool with the method
-//
-//	Target(args json.RawMessage) (name string, inner json.RawMessage, err error)
-//
-// is one of the tool that Target names.
-//
-// The errors are those of [Registry.Add].
-func (r *Registry) AddHidden(tools ...Tool) error { return r.addAll(tools, true) }
-
-func (r *Registry) addAll(tools []Tool, hidden bool) error {
-	if err := r.made(); err != nil {
-		return err
-	}
-	offers, err := r.newOffers("", tools)
-	if err != nil {
-		return err
-	}
-	for _, o := range offers {
-		o.hidden = hidden
-		if err := o.def.validate(); err != nil {
-			return err
-		}
-		o.complete(nil, nil)
-	}
-	unlock, _ := r.replacing.Lock(context.Background(), "") // it fails if its context ends
-	defer unlock()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before := r.current()
-	taken := map[string]*offer{}
-	for _, o := range offers {
-		holder := taken[o.def.Name]
-		if e := before.find(o.def.Name); e != nil {
-			holder = e.offer
-		}
-		if holder != nil {
-			return &DuplicateError{Name: o.def.Name, Holder: holder.def.Origin, Refused: o.def.Origin}
-		}
-		taken[o.def.Name] = o
-	}
-	if len(offers) == 0 {
-		return nil
-	}
-	if s := r.catalogue.servers[""]; s != nil {
-		offers = slices.Concat(s.offers, offers)
-	}
-	r.catalogue.servers[""] = &offering{offers: offers}
-	r.publish("", new(Diff))
-	return nil
-}
 
 // Replace makes tools all the tools of a server, in one step: every tool whose
 // Origin.Server is its name is swapped for them. The facts about the server are replaced
@@ -168,16 +105,6 @@ func (r *Registry) Remove(names ...string) {
 	}
 }
 
-// offering returns what is known of a server, and what it offers.
-func (r *Registry) offering(name string) offering {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.catalogue.servers[name]; s != nil {
-		return *s
-	}
-	return offering{}
-}
-
 // examine completes offers of a server, and returns those that can be listed.
 // Before are its offers up to now.
 func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) []*offer {
@@ -250,75 +177,6 @@ func surfacesOf(offers []*offer) []*ledger.Surface {
 		surfaces[i] = o.surface
 	}
 	return surfaces
-}
-
-// A Diff tells what [Registry.Replace] did to the catalogue. All lists are sorted
-// by name.
-type Diff struct {
-	Added    []string    // names that are new
-	Removed  []string    // names that are gone
-	Changed  []string    // names whose definition is a different one now
-	Rejected []Rejection // tools that are not known to the registry
-	// Quarantined are the tools of the server that wait for approval,
-	// whether they were known before or not.
-	Quarantined []Quarantined
-}
-
-// A Rejection is a tool that [Registry.Replace] did not take.
-type Rejection struct {
-	Name string // name of the tool
-	Err  error  // why: a [*DuplicateError], a [*DefinitionError] or a [*gate.Error]
-}
-
-// reject adds a rejection.
-func (d *Diff) reject(name string, err error) {
-	d.Rejected = append(d.Rejected, Rejection{name, err})
-}
-
-// compare notes the differences between two sorted lists, and reports whether
-// there are any, in quarantine or out of it.
-func (d *Diff) compare(before, after []*entry) (differs bool) {
-	for len(before) > 0 || len(after) > 0 {
-		var b, a *entry // of one name; nil: there is none
-		if len(after) == 0 || len(before) > 0 && before[0].def.Name <= after[0].def.Name {
-			b, before = before[0], before[1:]
-		}
-		if len(after) > 0 && (b == nil || b.def.Name == after[0].def.Name) {
-			a, after = after[0], after[1:]
-		}
-		if b == a {
-			continue
-		}
-		was, is := b != nil && b.change == nil, a != nil && a.change == nil
-		switch {
-		case was && !is:
-			d.Removed = append(d.Removed, b.def.Name)
-		case is && !was:
-			d.Added = append(d.Added, a.def.Name)
-		case b == nil || a == nil: // it is, or was, in quarantine
-		case !b.def.equal(a.def):
-			if is {
-				d.Changed = append(d.Changed, a.def.Name)
-			}
-		case b.change.Same(a.change):
-			continue
-		}
-		differs = true
-	}
-	return differs
-}
-
-// finish completes a diff for what a server offers; nil: nothing.
-func (d *Diff) finish(s *offering) {
-	if s != nil {
-		for _, o := range s.offers {
-			if e := o.placed.Load(); e != nil && e.change != nil {
-				d.Quarantined = append(d.Quarantined, Quarantined{Tool: e.def, Change: e.change})
-			}
-		}
-	}
-	slices.SortFunc(d.Quarantined, func(a, b Quarantined) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
-	slices.SortStableFunc(d.Rejected, func(a, b Rejection) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // A Preview is what [Registry.Replace] would make of the tools of a server.

@@ -1,10 +1,8 @@
 package registry
 
 import (
-	"cmp"
 	"context"
 
-	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
@@ -55,29 +53,4 @@ func (s *Server) ledger() ledger.Server {
 		return ledger.Server{}
 	}
 	return ledger.Server{Name: s.Name, Place: s.Place, Fingerprint: s.Fingerprint, Mode: s.Mode, Instructions: s.Instructions, Quarantined: s.Quarantined}
-}
-
-// Instructions returns what may be told a model of the use of a server, out of what
-// [Registry.Replace] was told of it: the text that the ledger has approved, which
-// may be another one than the server gives now, or none. Without a ledger it is what the
-// server says. Of a server that is not trusted, characters that people do not see are
-// left out. The words are the server's.
-//
-// The ledger treats instructions as it does tools. Under [ledger.Pin] the first that it
-// hears of are approved, those of a server without any included.
-func (r *Registry) Instructions(server string) string {
-	if r.made() != nil || server == "" {
-		return ""
-	}
-	s := cmp.Or(r.offering(server).server, &Server{Name: server})
-	text := ""
-	if r.ledger != nil {
-		text = r.ledger.Instructions(s.ledger())
-	} else if s.Instructions != nil {
-		text = *s.Instructions
-	}
-	if s.Trusted {
-		return text
-	}
-	return textguard.Strip(text)
 }

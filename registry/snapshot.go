@@ -132,7 +132,7 @@ func (s *Snapshot) lookup(name string) *entry {
 	if e := s.find(name); e != nil {
 		return e
 	}
-	return s.resolve(name)
+	return s.matcher.of(s.entries).resolve(name)
 }
 
 // words are the words that stand for servers with tools: their names, and those of their tools

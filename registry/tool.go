@@ -14,8 +14,54 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
+
+// definitionOf asks t for its definition. It fails for tools that have none.
+func definitionOf(t Tool) (*Definition, error) {
+	if v := reflect.ValueOf(t); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, &DefinitionError{Err: errors.New("the tool is nil")}
+	}
+	def := t.Definition()
+	if def == nil {
+		return nil, &DefinitionError{Err: fmt.Errorf("a %T has no definition", t)}
+	}
+	return def, nil
+}
+
+// Surface returns what a server says of the tool, as a [ledger.Ledger] compares it, by [ledger.Compare]. The names
+// that the tool is called by here do not count.
+func (d *Definition) Surface() *ledger.Surface { return ledger.NewSurface(d.said()) }
+
+// said returns what a server says of a tool.
+func (d *Definition) said() *ledger.Tool {
+	return &ledger.Tool{Name: d.called(), Title: d.Title, Description: d.Description,
+		InputSchema: d.InputSchema, OutputSchema: d.OutputSchema, Annotations: annotationsOf(d)}
+}
+
+// annotationsOf returns the annotations as the server sent them, as far as that
+// is known; nil if there are none.
+func annotationsOf(def *Definition) json.RawMessage {
+	raw := def.RawAnnotations
+	if len(raw) == 0 && def.Annotations != nil {
+		raw = annotationsJSON(def.Annotations)
+	}
+	return raw
+}
+
+// annotationsJSON leaves out what a server need not have said, so that it is the
+// same whether raw annotations were kept or not.
+func annotationsJSON(a *mcp.ToolAnnotations) json.RawMessage {
+	raw, _ := json.Marshal(struct { // there are only texts and booleans
+		Destructive *bool  `json:"destructiveHint,omitempty"`
+		Idempotent  bool   `json:"idempotentHint,omitempty"`
+		OpenWorld   *bool  `json:"openWorldHint,omitempty"`
+		ReadOnly    bool   `json:"readOnlyHint,omitempty"`
+		Title       string `json:"title,omitempty"`
+	}{a.DestructiveHint, a.IdempotentHint, a.OpenWorldHint, a.ReadOnlyHint, a.Title})
+	return raw
+}
 
 // A Tool is something that a model can call by name.
 //
