@@ -2,6 +2,7 @@ package trust
 
 import (
 	"cmp"
+	"encoding/xml"
 	"path/filepath"
 	"strings"
 
@@ -63,4 +64,79 @@ func relative(b *belt.Belt, file string) string {
 		return filepath.ToSlash(rel)
 	}
 	return "file://" + map[bool]string{false: "/"}[strings.HasPrefix(file, "/")] + filepath.ToSlash(file)
+}
+
+// The elements of a JUnit report.
+type (
+	junitSuites struct {
+		XMLName xml.Name `xml:"testsuites"`
+		junitCounts
+		Suites []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name string `xml:"name,attr"`
+		junitCounts
+		Cases []junitCase `xml:"testcase"`
+	}
+	junitCounts struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Failure *junitFailure `xml:"failure,omitempty"`
+		Error   *junitFailure `xml:"error,omitempty"`
+	}
+	junitFailure struct {
+		Type    string `xml:"type,attr"`
+		Message string `xml:"message,attr"`
+	}
+)
+
+// writeJUnit writes findings as a JUnit report: a suite for each server, with a case for
+// each tool and for what is about the server itself.
+func writeJUnit(b *belt.Belt, findings []*finding) error {
+	var all junitSuites
+	for _, f := range findings {
+		suite := junitSuite{Name: plain.Text(f.Server)}
+		failed := map[string]*junitFailure{}
+		names := []string{"server"}
+		for i := range f.Changes {
+			c := &f.Changes[i]
+			name := "tool " + c.Tool
+			if c.Tool == "" {
+				name = "server"
+			} else if c.Kind == ledger.ToolRemoved {
+				names = append(names, name)
+			}
+			failed[name] = &junitFailure{string(c.Kind), explained(c)}
+		}
+		for _, tool := range f.Tools {
+			names = append(names, "tool "+tool)
+		}
+		for _, name := range names {
+			test := junitCase{Class: plain.Text(f.Server), Name: plain.Text(name), Failure: failed[name]}
+			if name == "server" && f.Error != "" {
+				test.Error = &junitFailure{"unreachable", plain.Text(f.Error)}
+				suite.Errors++
+			}
+			if test.Failure != nil {
+				suite.Failures++
+			}
+			suite.Cases = append(suite.Cases, test)
+		}
+		suite.Tests = len(suite.Cases)
+		all.Tests += suite.Tests
+		all.Failures += suite.Failures
+		all.Errors += suite.Errors
+		all.Suites = append(all.Suites, suite)
+	}
+	data, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	b.Out.Exactly(plain.Text(xml.Header + string(data) + "\n")) // also with --json
+	return nil
 }

@@ -33,9 +33,9 @@ func verifyCommand(b *belt.Belt) *cobra.Command {
 			if b.Out.AsJSON && format == "text" {
 				format = "json"
 			}
-			write, ok := map[string]func(*belt.Belt, []*finding) error{"text": writeText, "json": writeJSON, "sarif": writeSARIF}[format]
+			write, ok := map[string]func(*belt.Belt, []*finding) error{"text": writeText, "json": writeJSON, "sarif": writeSARIF, "junit": writeJUnit}[format]
 			if !ok {
-				return cli.UsageError("the format %q is none of text, json and sarif", format)
+				return cli.UsageError("the format %q is none of text, json, sarif and junit", format)
 			}
 			return withOffers(b, func(l *ledger.Ledger, servers []*config.Server, offers []belt.Offer, _ bool) error {
 				findings := verify(l, servers, offers)
@@ -46,8 +46,8 @@ func verifyCommand(b *belt.Belt) *cobra.Command {
 			})(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "write it in this `format`: text, json or sarif")
-	cli.FixedFlag(cmd, "format", "text", "json", "sarif")
+	cmd.Flags().StringVar(&format, "format", "text", "write it in this `format`: text, json, sarif or junit")
+	cli.FixedFlag(cmd, "format", "text", "json", "sarif", "junit")
 	return cmd
 }
 
