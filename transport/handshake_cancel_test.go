@@ -1,4 +1,4 @@
-// Tests of stream.go, http.go and sse.go: which requests are cancelled at the server.
+// Tests of connection.go, stream.go, http.go and sse.go: which requests are cancelled at the server.
 
 package transport_test
 

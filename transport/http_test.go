@@ -1,4 +1,4 @@
-// Tests of http.go, httpcontrol.go and webconn.go: requests and their answers.
+// Tests of http.go and httpcontrol.go: requests and their answers.
 
 package transport_test
 

@@ -103,7 +103,7 @@ var rooms = []room{
 	{path: "host/gateway/internal/filter", floor: 5, wing: joint},
 	{path: "host/gateway/internal/listing", floor: 0, wing: hall},
 	{path: "host/gateway/internal/message", floor: 2, wing: hall},
-	{path: "host/gateway/internal/modes", floor: 0, wing: hall},
+	{path: "host/gateway/internal/modes", floor: 1, wing: hall},
 	{path: "host/gateway/internal/metatools", floor: 5, wing: joint},
 	{path: "host/gateway/internal/pages", floor: 5, wing: joint},
 	{path: "host/gateway/internal/quota", floor: 0, wing: hall},
