@@ -193,15 +193,17 @@ func (x *exchange) batch(body []byte) {
 	}
 	var all []*jsonscan.Message
 	for item := range jsonscan.Elements(body) {
+		if item[0] != '{' || len(all) == maxBatch {
+			all = nil
+			break
+		}
 		m, ok := x.scan(item)
 		if !ok {
 			return
 		}
-		if all = append(all, &m); len(all) > maxBatch {
-			break
-		}
+		all = append(all, &m)
 	}
-	if len(all) == 0 || len(all) > maxBatch {
+	if all == nil {
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "a batch is an array of 1 to %d messages", maxBatch))
 		return
 	}

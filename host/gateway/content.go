@@ -253,7 +253,7 @@ func (v shown) listOptions() *content.ListOptions {
 	return o
 }
 
-// listContent answers the lists of resources, resource templates and prompts: under the names of the view, if that has several
+// listContent answers the lists of resources, resource templates, prompts and skills: under the names of the view, if that has several
 // servers, of which one that fails takes nothing from the others. A view of one server passes on what that sent.
 func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
 	v, c := r.peer.shown, r.gateway.content
@@ -287,10 +287,18 @@ func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRP
 			add(res.Resource, res.Name, "uri", res.Address)
 		}
 		err = l.Err()
-	default:
+	case protocol.ListTemplates:
 		l := c.ResourceTemplates(ctx, o)
 		for _, t := range l.Items {
 			add(t.Template, t.Name, "uriTemplate", t.Address)
+		}
+		err = l.Err()
+	default: // of what was accepted
+		l := r.gateway.skills.List(ctx, o)
+		for i := range l.Items {
+			if r.gateway.serves(&l.Items[i]) {
+				items = append(items, message.Marshal(v.skillEntry(&l.Items[i])))
+			}
 		}
 		err = l.Err()
 	}

@@ -123,21 +123,16 @@ func (r *request) await(ctx context.Context, id string) *job {
 
 // askLogin is the middleware that has the user of a call log in where the call lacks that, and makes it then.
 func (g *Gateway) askLogin(next registry.Handler) registry.Handler {
-	return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-		res, err := next(ctx, call)
-		if err == nil {
-			return res, nil
-		}
+	return func(ctx context.Context, call *registry.Call) (res *mcp.CallToolResult, err error) {
 		j := jobOf(ctx)
 		if j == nil || j.peer.view.gateway != g {
-			return res, err
+			return next(ctx, call)
 		}
-		again := res
-		err = g.desk.AfterLogin(ctx, j, err, func(ctx context.Context) (err error) {
-			again, err = next(ctx, call)
+		err = j.withLogin(ctx, func(ctx context.Context) (err error) {
+			res, err = next(ctx, call)
 			return err
 		})
-		return again, err
+		return res, err
 	}
 }
 

@@ -163,7 +163,7 @@ func (x *exchange) serve(path string) {
 	}
 	var err error
 	if path == "/mcp" || endpoints[path] == nil { // the others have no modes
-		path, x.asked, err = g.splitMode(path, x.r.URL.RawQuery, x.caller)
+		path, x.asked, err = g.splitMode(path, x.r.URL.RawQuery, x.may.mode)
 	}
 	methods := endpoints[path]
 	switch serve := methods[x.r.Method]; {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -36,13 +35,13 @@ func (g *Gateway) prepareModes() error {
 	return nil
 }
 
-// splitMode takes the mode out of a path below a view and a query, and checks the one that the caller's grant names where these
+// splitMode takes the mode out of a path below a view and a query, and checks the one that a grant names where these
 // name none.
-func (g *Gateway) splitMode(path, query string, caller *access.Caller) (rest, asked string, err error) {
+func (g *Gateway) splitMode(path, query, granted string) (rest, asked string, err error) {
 	code := g.opts.Code != nil
 	rest, asked, err = modes.Split(path, query, code)
-	if err == nil && asked == "" && caller.Grant != nil {
-		err = modes.Check(caller.Grant.Mode, code)
+	if err == nil && asked == "" {
+		err = modes.Check(granted, code)
 	}
 	return rest, asked, err
 }
@@ -54,11 +53,7 @@ func (p *peer) choose(asked string) {
 	if p.quirks.NoElicitation {
 		p.can.form, p.can.url = false, false
 	}
-	granted := ""
-	if p.caller.Grant != nil {
-		granted = p.caller.Grant.Mode
-	}
-	p.mode = cmp.Or(asked, granted, g.opts.Mode, modes.Auto)
+	p.mode = cmp.Or(asked, p.may.mode, g.opts.Mode, modes.Auto)
 	if p.mode == modes.Auto {
 		p.mode = p.quirks.Mode
 	}
@@ -90,5 +85,5 @@ func (p *peer) hears(change string) bool {
 
 // manages reports whether the client may change servers here. A view of one server has no tool for that.
 func (p *peer) manages() bool {
-	return p.view.gateway.opts.Manager != nil && p.caller.Grant != nil && p.caller.Grant.Manage && p.view.server == ""
+	return p.view.gateway.opts.Manager != nil && p.may.manage && p.view.server == ""
 }

@@ -18,6 +18,8 @@ type permit struct {
 	filter.Filter
 	key      string // equal for equal grants
 	profiles []*glob.Pattern
+	mode     string // in which tools are shown; empty: as the client or the options say
+	manage   bool   // it may change servers
 }
 
 // permitOf returns the permit of a grant.
@@ -25,7 +27,8 @@ func (g *Gateway) permitOf(grant *access.Grant) (*permit, error) {
 	if grant == nil {
 		return g.full, nil
 	}
-	m := &permit{key: fmt.Sprintf("%q %q %q %t %t", grant.Profiles, grant.Servers, grant.Tools, grant.ReadOnly, grant.Manage)}
+	m := &permit{mode: grant.Mode, manage: grant.Manage}
+	m.key = fmt.Sprintf("%q %q %q %t %t", grant.Profiles, grant.Servers, grant.Tools, grant.ReadOnly, grant.Manage)
 	var err error
 	if m.Filter, err = filter.New(grant.Servers, grant.Tools, grant.ReadOnly); err == nil {
 		m.profiles, err = filter.Compile(grant.Profiles)

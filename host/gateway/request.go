@@ -71,7 +71,7 @@ var handlers = map[string]handler{
 	protocol.ReadResource:  {needs: hasResources, begin: (*request).readResource, headerName: uriOf},
 	protocol.ListResources: {needs: hasResources, lists: "resources", asks: true, answer: (*request).listContent},
 	protocol.ListTemplates: {needs: hasResources, lists: "resourceTemplates", asks: true, answer: (*request).listContent},
-	protocol.ListSkills:    {needs: capabilities.hasSkills, asks: true, answer: (*request).listSkills},
+	protocol.ListSkills:    {needs: capabilities.hasSkills, lists: "skills", asks: true, answer: (*request).listContent},
 	protocol.GetSkill:      {needs: capabilities.hasSkills, asks: true, answer: (*request).getSkill},
 	protocol.Complete:      {needs: func(c capabilities) bool { return c.Completions != nil }, asks: true, answer: (*request).complete},
 	protocol.Discover:      {answer: (*request).discover},

@@ -12,29 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// listSkills answers skills/list with what was accepted of the skills of the view's servers.
-func (r *request) listSkills(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
-	v := r.peer.shown
-	o := v.listOptions()
-	l := &content.Listing[skills.Skill]{}
-	if o == nil || len(o.Servers) > 0 {
-		if v.server != "" {
-			o.Start = true // as its other lists do
-		}
-		l = r.gateway.skills.List(ctx, o)
-	}
-	if err := l.Err(); err != nil && v.server != "" && len(l.Items) == 0 {
-		return nil, requestError(err)
-	}
-	var items []json.RawMessage
-	for i := range l.Items {
-		if v.gateway.serves(&l.Items[i]) {
-			items = append(items, message.Marshal(v.skillEntry(&l.Items[i])))
-		}
-	}
-	return r.page("skills", items)
-}
-
 // getSkill answers skills/get.
 func (r *request) getSkill(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
 	address := message.String(r.params.URI)

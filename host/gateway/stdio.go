@@ -35,7 +35,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	}
 	path, query, _ := strings.Cut(cmp.Or(path, "/mcp"), "?")
 	v, rest := g.viewOf(path)
-	rest, asked, err := g.splitMode(rest, query, &access.Caller{})
+	rest, asked, err := g.splitMode(rest, query, "")
 	switch {
 	case err != nil:
 		return fmt.Errorf("gateway: the path %q: %w", path, err)

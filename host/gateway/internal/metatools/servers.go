@@ -1,6 +1,7 @@
 package metatools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -201,32 +202,29 @@ func (s *Servers) list() *mcp.CallToolResult {
 	rows := []row{}
 	for _, status := range s.Manager.Host().Servers() {
 		if s.Sees(status.Name) {
-			state, reason := s.state(&status)
-			rows = append(rows, row{status.Name, state, status.Tools, status.Quarantined, reason})
+			is := cmp.Or(states()[status.Stage], state{name: "Error"})
+			if is.reason == "" && status.Stage != host.StageReady {
+				is.reason = s.reason(status.Name, status.Err)
+			}
+			rows = append(rows, row{status.Name, is.name, status.Tools, status.Quarantined, is.reason})
 		}
 	}
 	return text(string(message.Marshal(map[string]any{"servers": rows})))
 }
 
-// state returns the state of a server, as upstream_servers names it, and if it is not ready why.
-func (s *Servers) state(status *host.Status) (state, reason string) {
-	switch status.Stage {
-	case host.StageReady:
-		return "Ready", ""
-	case host.StageStarting:
-		return "Connecting", s.reason(status.Name, status.Err)
-	case host.StageLogin:
-		return "Authenticating", "it wants the user to log in"
-	case host.StageDisabled:
-		return "Disconnected", "it is switched off"
-	case host.StageNotAllowed:
-		return "Disconnected", "a person has to allow its launch first"
-	case host.StageCached:
-		return "Disconnected", "it starts with the first call of one of its tools"
-	case host.StageConfigured:
-		return "Disconnected", "it was not started yet"
-	case host.StageQuarantined:
-		return "Error", "it is in quarantine: a person has to accept its tools first"
+// A state is that of a server, as upstream_servers names it, and if it is not ready why.
+type state struct{ name, reason string }
+
+// states returns the states by stage. Where one has no reason, that is the server's last error.
+func states() map[host.Stage]state {
+	return map[host.Stage]state{
+		host.StageReady:       {"Ready", ""},
+		host.StageStarting:    {"Connecting", ""},
+		host.StageLogin:       {"Authenticating", "it wants the user to log in"},
+		host.StageDisabled:    {"Disconnected", "it is switched off"},
+		host.StageNotAllowed:  {"Disconnected", "a person has to allow its launch first"},
+		host.StageCached:      {"Disconnected", "it starts with the first call of one of its tools"},
+		host.StageConfigured:  {"Disconnected", "it was not started yet"},
+		host.StageQuarantined: {"Error", "it is in quarantine: a person has to accept its tools first"},
 	}
-	return "Error", s.reason(status.Name, status.Err)
 }
