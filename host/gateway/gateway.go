@@ -23,6 +23,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/quota"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/skills"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -326,16 +327,11 @@ func (g *Gateway) end(owner string, bytes int) {
 
 // sweep forgets idle sessions, the results that were not fetched, and what people have to do no more.
 func (g *Gateway) sweep() {
-	tick := time.NewTicker(min(time.Minute, max(g.limits.SessionIdle/4, time.Second)))
-	defer tick.Stop()
-	for {
-		select {
-		case <-g.ctx.Done():
-			return
-		case now := <-tick.C:
-			g.sweepAt(now)
-			g.desk.Forget(now)
-		}
+	every := min(time.Minute, max(g.limits.SessionIdle/4, time.Second))
+	for feed.Sleep(g.ctx, every) == nil {
+		now := time.Now()
+		g.sweepAt(now)
+		g.desk.Forget(now)
 	}
 }
 

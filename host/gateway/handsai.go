@@ -37,12 +37,9 @@ func (x *exchange) callForHandsAI() {
 	if !ok {
 		return
 	}
-	m, err := jsonscan.Scan(body)
-	failed := message.Check(&m)
+	m, id, failed := message.Read(body)
 	switch {
-	case err != nil && jsonscan.Valid(body) != nil:
-		failed = message.Failure(message.CodeParse, "the message cannot be read: %v", err)
-	case err != nil || failed == nil && m.IsResponse():
+	case failed != nil && failed.Code == message.CodeParse && jsonscan.Valid(body) == nil, failed == nil && m.IsResponse():
 		failed = message.Failure(message.CodeInvalidRequest, "not a JSON-RPC request")
 	case failed == nil && m.Method != protocol.CallTool:
 		failed = message.Failure(message.CodeNoMethod, "method not found: %.100s", m.Method)
@@ -50,7 +47,7 @@ func (x *exchange) callForHandsAI() {
 		failed = message.InvalidParams("params is missing")
 	}
 	if failed != nil {
-		x.fail(http.StatusOK, message.ValidOr(m.ID), failed)
+		x.fail(http.StatusOK, id, failed)
 		return
 	}
 	p := x.asHandsAI()

@@ -242,14 +242,9 @@ func (x *exchange) post() {
 
 // scan reads a message. If it is none, scan answers, and ok is false.
 func (x *exchange) scan(body []byte) (m jsonscan.Message, ok bool) {
-	m, err := jsonscan.Scan(body)
-	if err != nil {
-		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeParse, "the message cannot be read: %v", err))
-		return m, false
-	}
-	failed := message.Check(&m)
+	m, id, failed := message.Read(body)
 	if failed != nil {
-		x.fail(http.StatusBadRequest, message.ValidOr(m.ID), failed)
+		x.fail(http.StatusBadRequest, id, failed)
 	}
 	return m, failed == nil
 }

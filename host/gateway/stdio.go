@@ -150,19 +150,12 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 	if len(line) == 1 && (line[0] == '\n' || line[0] == '\r') || len(line) == 2 && line[0] == '\r' {
 		return
 	}
-	m, err := jsonscan.Scan(line)
-	if err != nil {
-		c.out.Answer(message.Response(nil, nil, message.Failure(message.CodeParse, "the message cannot be read: %v", err)))
-		return
-	}
-	if failed := message.Check(&m); failed != nil {
-		if !m.IsResponse() {
-			c.out.Answer(message.Response(message.ValidOr(m.ID), nil, failed))
-		}
-		return
-	}
+	m, id, failed := message.Read(line)
 	modern := jsonscan.Member(m.Params, "_meta", protocol.MetaVersion) != nil
 	switch {
+	case failed != nil && !m.IsResponse():
+		c.out.Answer(message.Response(id, nil, failed))
+	case failed != nil:
 	case m.IsResponse() || m.ID == nil:
 		if c.noted(&m); c.session != nil {
 			c.session.took(&m)

@@ -19,8 +19,21 @@ func IsBatch(body []byte) bool {
 	return false
 }
 
-// Check says what is wrong with a message that is JSON.
-func Check(m *jsonscan.Message) *mcp.JSONRPCError {
+// Read reads a message. If it is none, failed says why, to be answered under the id, which is nil if the protocol does
+// not allow the message's own.
+func Read(text []byte) (m jsonscan.Message, id json.RawMessage, failed *mcp.JSONRPCError) {
+	m, err := jsonscan.Scan(text)
+	if err != nil {
+		return m, nil, Failure(CodeParse, "the message cannot be read: %v", err)
+	}
+	if ValidID(m.ID) {
+		id = m.ID
+	}
+	return m, id, check(&m)
+}
+
+// check says what is wrong with a message that is JSON.
+func check(m *jsonscan.Message) *mcp.JSONRPCError {
 	switch {
 	case m.Version != "2.0":
 		return Failure(CodeInvalidRequest, `the member "jsonrpc" has to be "2.0"`)
@@ -32,14 +45,6 @@ func Check(m *jsonscan.Message) *mcp.JSONRPCError {
 		return Failure(CodeInvalidRequest, "the id has to be a string or a number, of at most 1024 bytes")
 	case m.Params != nil && !IsObject(m.Params):
 		return InvalidParams("params is not an object")
-	}
-	return nil
-}
-
-// ValidOr returns an id that the protocol allows, and nil for any other.
-func ValidOr(id json.RawMessage) json.RawMessage {
-	if ValidID(id) {
-		return id
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -233,9 +234,7 @@ func (d *Desk) AfterLogin(ctx context.Context, c Client, err error, do func(cont
 			d.Remove(e)
 			return err
 		} // else the session has changed, but not by a login
-		select {
-		case <-time.After(pause):
-		case <-waiting.Done():
+		if feed.Sleep(waiting, pause) != nil {
 			return err
 		}
 	}

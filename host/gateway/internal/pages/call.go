@@ -43,12 +43,10 @@ func (d *Desk) resume(ctx context.Context, req *registry.ApprovalRequest, v appr
 	}) {
 		return context.Canceled
 	}
-	timer := time.NewTimer(madeWithin)
-	defer timer.Stop()
 	select {
 	case err := <-made:
 		return err
-	case <-timer.C: // it goes on
+	case <-time.After(madeWithin): // it goes on
 		return nil
 	}
 }
