@@ -81,19 +81,19 @@ func (r *request) callTool(ctx context.Context) *job {
 	return j
 }
 
-// unknownTool is the answer to a call of a tool that the view does not have, with the names of those that
+// unknownTool is the error of a call of a tool that the view does not have, with the names of those that
 // may be meant and that it has.
-func (r *request) unknownTool(name string, err error) *mcp.JSONRPCError {
+func (p *peer) unknownTool(name string, err error) error {
 	own := &registry.UnknownToolError{Name: name}
 	if unknown, ok := errors.AsType[*registry.UnknownToolError](err); ok {
-		snapshot := r.gateway.host.Registry().Snapshot()
+		snapshot := p.view.gateway.host.Registry().Snapshot()
 		for _, name := range unknown.Suggestions {
-			if t, ok := snapshot.Lookup(name); ok && r.peer.sees(t.Definition()) {
-				own.Suggestions = append(own.Suggestions, r.peer.toolName(t.Definition(), r.peer.room()))
+			if t, ok := snapshot.Lookup(name); ok && p.sees(t.Definition()) {
+				own.Suggestions = append(own.Suggestions, p.toolName(t.Definition(), p.room()))
 			}
 		}
 	}
-	return message.InvalidParams("%v", own)
+	return own
 }
 
 // callResult returns the answer to a call that a registry made.
@@ -113,7 +113,7 @@ func (r *request) callResult(name string, res *mcp.CallToolResult, err error) (j
 	case errors.As(err, &server):
 		return nil, server.Err
 	case errors.As(err, new(*registry.UnknownToolError)):
-		return nil, r.unknownTool(name, err)
+		return nil, message.InvalidParams("%v", r.peer.unknownTool(name, err))
 	case errors.As(err, &syntax):
 		return nil, message.InvalidParams("params.arguments: %v", syntax)
 	}

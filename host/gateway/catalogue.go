@@ -39,7 +39,7 @@ type listForm struct {
 // A catalogue is the list of tools of a view, as it is sent.
 type catalogue struct {
 	tools   []json.RawMessage
-	result  json.RawMessage                 // {"tools":[...]}, if it is one page
+	result  json.RawMessage                 // {"tools":[...]}, the first page
 	names   map[string]*registry.Definition // by the names of the view that are others than those of the registry
 	headers map[string][]paramheader.Header // of the tools that have any, by their names in the view
 }
@@ -102,7 +102,6 @@ func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 // these are all.
 func (v *view) build(tools []*registry.Definition, asked map[*registry.Definition]bool, own []json.RawMessage, form listForm) *catalogue {
 	c := &catalogue{names: map[string]*registry.Definition{}, headers: map[string][]paramheader.Header{}}
-	size := len(`{"tools":[]}`)
 	for _, d := range tools {
 		name := v.toolName(d, form.room)
 		if name != d.Name {
@@ -122,12 +121,7 @@ func (v *view) build(tools []*registry.Definition, asked map[*registry.Definitio
 		c.tools = append(c.tools, item)
 	}
 	c.tools = append(c.tools, own...)
-	for _, item := range c.tools {
-		size += len(item) + 1
-	}
-	if size <= v.gateway.limits.PageBytes {
-		c.result = listing.Join("tools", c.tools, "", size)
-	}
+	c.result, _ = listing.Page("tools", c.tools, v.gateway.seed, "", v.gateway.limits.PageBytes) // without a cursor it never fails
 	return c
 }
 
@@ -210,7 +204,7 @@ func (p *peer) mayAskFor(name string) bool {
 // listTools answers tools/list.
 func (r *request) listTools(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
 	c := r.peer.catalogue(ctx, r.peer)
-	if message.String(r.params.Cursor) == "" && c.result != nil {
+	if message.String(r.params.Cursor) == "" {
 		return r.cacheable(c.result), nil
 	}
 	return r.page("tools", c.tools)

@@ -67,7 +67,7 @@ func (r *request) handsaiError(name string, res *mcp.CallToolResult, err error) 
 	case errors.As(err, new(*registry.ArgumentsError)):
 		return message.InvalidParams("%s", strings.TrimSpace(registry.ErrorResult(err).Text()))
 	case errors.As(err, new(*registry.UnknownToolError)):
-		return message.Failure(message.CodeInternal, "%s", r.unknownTool(name, err).Message)
+		return message.Failure(message.CodeInternal, "%v", r.peer.unknownTool(name, err))
 	case err != nil:
 		res = registry.ErrorResult(err)
 	}

@@ -333,9 +333,6 @@ func (x *exchange) session() *clientSession {
 
 // peerOf returns the client of a session with what it may by this request.
 func (x *exchange) peerOf(s *clientSession) *peer {
-	if s.peer.may.key == x.may.key {
-		return s.peer
-	}
 	p := *s.peer
 	p.shown, p.caller = x.shown, x.caller
 	return &p

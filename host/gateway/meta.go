@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -123,6 +122,6 @@ func (r *request) belt() *metatools.Belt {
 		Sees:      p.sees,
 		Name:      func(d *registry.Definition) string { return p.view.toolName(d, p.room()) },
 		Known:     p.find,
-		Unknown:   func(name string, err error) error { return errors.New(r.unknownTool(name, err).Message) },
+		Unknown:   p.unknownTool,
 	}
 }
