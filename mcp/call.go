@@ -125,7 +125,7 @@ func (c *Client) Request(ctx context.Context, method string, params json.RawMess
 	x.begin(c, method, opts)
 	x.request.more, x.request.effectUnknown = more, true
 	result, _, err := x.send(ctx)
-	if err == nil && listsItems(method) {
+	if err == nil && protocol.ListsItems(method) {
 		if err := jsonscan.Valid(result); err != nil {
 			return nil, x.answered(at("result", err))
 		}

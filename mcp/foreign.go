@@ -156,7 +156,7 @@ func (c *foreignCaller) Call(ctx context.Context, method string, params json.Raw
 			answer.Result, _ = jsonscan.Mend(answer.Result)
 			err = jsonscan.Valid(answer.Result)
 		}
-		if err != nil && !(listsItems(method) && jsonscan.ValidLists(answer.Result)) {
+		if err != nil && !(protocol.ListsItems(method) && jsonscan.ValidLists(answer.Result)) {
 			return nil, &ProtocolError{Path: "result", Err: err}
 		}
 		return answer.Result, nil

@@ -44,7 +44,7 @@ func (c *Client) deliver(ctx context.Context, r *request, first *pendingRequest)
 	var failed error // of the first attempt
 	for {
 		// A list with which the connection ended, such as one that is read on each new one, can wait.
-		conn, err := c.await(ctx, spent, -1, spent == nil || !listsItems(r.method))
+		conn, err := c.await(ctx, spent, -1, spent == nil || !protocol.ListsItems(r.method))
 		if err != nil {
 			return nil, nil, c.explain(r, graver(failed, err))
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -86,7 +87,7 @@ func (c *autoConn) Call(ctx context.Context, method string, params json.RawMessa
 	c.keep()
 	present := c.present()
 	result, err := present.Call(ctx, method, params, opts)
-	if err == nil || method != methodInitialize || present != mcp.Caller(c.http) {
+	if err == nil || method != protocol.Initialize || present != mcp.Caller(c.http) {
 		return result, err
 	}
 	sse, err := c.fallBack(ctx, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -123,7 +124,7 @@ func (r *router) route(data []byte, deliver func(jsonrpc.Message)) error {
 		}
 	case m.Method == "":
 		return errNotJSONRPC
-	case m.Method == "notifications/progress":
+	case m.Method == protocol.NoteProgress:
 		if r.table.Progress(m.Params) {
 			return nil
 		}
@@ -211,7 +212,7 @@ func begunRequest(text []byte) *jsonrpc.Request {
 
 // result turns the answer to a request into what mcp.Caller returns.
 func result(method string, a inflight.Answer) (json.RawMessage, error) {
-	if a.Flaw != nil && !listsItems(method) {
+	if a.Flaw != nil && !protocol.ListsItems(method) {
 		return nil, invalidAnswer("", a.Flaw)
 	}
 	if a.Error == nil {
@@ -236,16 +237,6 @@ func result(method string, a inflight.Answer) (json.RawMessage, error) {
 		}
 	}
 	return nil, &e
-}
-
-// listsItems reports whether a method asks for a list whose items are checked one
-// by one: a bad one costs no other.
-func listsItems(method string) bool {
-	switch method {
-	case "tools/list", "resources/list", "resources/templates/list", "prompts/list":
-		return true
-	}
-	return false
 }
 
 // answeredBy returns what may be the id of the request that text, a message that

@@ -4,51 +4,34 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
-const (
-	headerSession  = "Mcp-Session-Id"
-	headerVersion  = "Mcp-Protocol-Version"
-	headerMethod   = "Mcp-Method"
-	headerName     = "Mcp-Name"
-	headerLastSeen = "Last-Event-Id"
-)
-
 // requestHeader returns the fields that stateless revisions want to see
 // repeated from the body of a request, or nil for a request of an older one.
 func requestHeader(method string, params json.RawMessage) http.Header {
 	var version string
-	var name, uri, task []byte
+	var name []byte
+	named := protocol.NamedBy(method)
 	for key, value := range jsonscan.Fields(params) {
 		switch string(key) {
 		case "_meta":
 			if version, _ = jsonscan.String(jsonscan.Member(value, protocol.MetaVersion)); !protocol.IsStateless(version) {
 				return nil // without a look at the rest, which can be long
 			}
-		case "name":
+		case named:
 			name, _ = jsonscan.Text(value)
-		case "uri":
-			uri, _ = jsonscan.Text(value)
-		case "taskId":
-			task, _ = jsonscan.Text(value)
 		}
 	}
 	if !protocol.IsStateless(version) {
 		return nil
 	}
-	h := http.Header{headerVersion: {version}, headerMethod: {method}}
-	switch {
-	case method == "tools/call" || method == "prompts/get":
-		h.Set(headerName, paramheader.Encode(string(name)))
-	case method == "resources/read":
-		h.Set(headerName, paramheader.Encode(string(uri)))
-	case strings.HasPrefix(method, "tasks/"):
-		h.Set(headerName, paramheader.Encode(string(task)))
+	h := http.Header{protocol.HeaderVersion: {version}, protocol.HeaderMethod: {method}}
+	if named != "" {
+		h.Set(protocol.HeaderName, paramheader.Encode(string(name)))
 	}
 	return h
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -146,7 +147,7 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 	err = c.exchange(ctx, requestFrame(call.ID, method, params), header, deliver, done)
 	answer, ended, failed := call.Poll(opts.Progress)
 	if ended && failed == nil {
-		if method == methodInitialize && answer.Error == nil {
+		if method == protocol.Initialize && answer.Error == nil {
 			c.keepInitialized(params, answer.Result)
 		}
 		return result(method, answer)
@@ -175,7 +176,7 @@ func (c *httpConn) withdraw(asked []jsonrpc.ID) {
 	for _, id := range asked {
 		params, err := json.Marshal(map[string]any{"requestId": id.Raw(), "reason": "the call has ended"})
 		if err == nil {
-			c.deliver(&jsonrpc.Request{Method: noteCancelled, Params: params})
+			c.deliver(&jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
 		}
 	}
 }
@@ -283,7 +284,7 @@ func (c *httpConn) post(ctx context.Context, frame []byte, header http.Header, a
 
 // keepSession notes the session id, which comes with the answer to initialize.
 func (c *httpConn) keepSession(resp *http.Response) {
-	id := resp.Header.Get(headerSession)
+	id := resp.Header.Get(protocol.HeaderSession)
 	if id == "" {
 		return
 	}
@@ -314,10 +315,10 @@ func (c *httpConn) sessionHeaderLocked() http.Header {
 	}
 	c.fields = postFields(make(http.Header))
 	if c.session != "" {
-		c.fields.Set(headerSession, c.session)
+		c.fields.Set(protocol.HeaderSession, c.session)
 	}
 	if c.version != "" {
-		c.fields.Set(headerVersion, c.version)
+		c.fields.Set(protocol.HeaderVersion, c.version)
 	}
 	return c.fields
 }
@@ -336,7 +337,7 @@ func (c *httpConn) postHeader(own http.Header) (http.Header, string) {
 	defer c.mu.Unlock()
 	if own != nil {
 		if c.version == "" { // else it only asks whether there is such a server now
-			c.stateless = own.Get(headerVersion)
+			c.stateless = own.Get(protocol.HeaderVersion)
 		}
 		return postFields(own), ""
 	}

@@ -14,23 +14,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 const (
-	methodDiscover    = "server/discover"
-	methodInitialize  = "initialize"
-	methodListen      = "subscriptions/listen"
-	noteInitialized   = "notifications/initialized"
-	noteCancelled     = "notifications/cancelled"
-	noteAcknowledged  = "notifications/subscriptions/acknowledged"
 	listenHeadersWait = time.Second
 	listenLater       = 100 * time.Millisecond // after the handshake, where nothing is to be missed
 )
 
 // isHandshake reports whether a method is of the handshake, whose requests must not be
 // cancelled.
-func isHandshake(method string) bool { return method == methodInitialize || method == methodDiscover }
+func isHandshake(method string) bool {
+	return method == protocol.Initialize || method == protocol.Discover
+}
 
 // Write implements mcp.Conn. Requests are posted in the background and fail
 // through Read, as an answer with an error would.
@@ -56,21 +53,21 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		fields := mcp.HTTPHeader(ctx)
 		c.run(func() { c.request(req, frame, fields) })
 		return nil
-	case req.Method == noteCancelled:
+	case req.Method == protocol.NoteCancelled:
 		c.cancelExchange(req)
 	}
 	header := c.statelessHeader()
-	if header != nil && req.Method == noteCancelled {
+	if header != nil && req.Method == protocol.NoteCancelled {
 		return nil // ending the request's stream was the cancellation
 	}
 	if header != nil {
-		header.Set(headerMethod, req.Method)
+		header.Set(protocol.HeaderMethod, req.Method)
 	}
 	err = c.send(ctx, frame, header)
 	switch req.Method {
-	case noteCancelled:
+	case protocol.NoteCancelled:
 		return nil // the server may have answered, and forgotten the request
-	case noteInitialized:
+	case protocol.NoteInitialized:
 		if status, ok := errors.AsType[*StatusError](err); ok && !errors.Is(err, mcp.ErrSessionLost) && !needsLogin(err) && status.Code != http.StatusForbidden {
 			err = nil // it asks for nothing; the first request shows what the server is worth
 		}
@@ -88,7 +85,7 @@ func (c *httpConn) statelessHeader() http.Header {
 	if c.stateless == "" {
 		return nil
 	}
-	return http.Header{headerVersion: {c.stateless}}
+	return http.Header{protocol.HeaderVersion: {c.stateless}}
 }
 
 func (c *httpConn) cancelExchange(note *jsonrpc.Request) {
@@ -123,14 +120,14 @@ func (c *httpConn) request(req *jsonrpc.Request, frame []byte, fields http.Heade
 		cancel()
 	}()
 	var err error
-	if req.Method == methodListen {
+	if req.Method == protocol.Listen {
 		err = c.keepListening(ctx, req, frame)
 	} else {
 		err = c.control(ctx, req, frame, c.deliver)
 	}
 	switch {
 	case err == nil, ctx.Err() != nil:
-	case needsLogin(err) && !(req.Method == methodListen && needsRights(err)):
+	case needsLogin(err) && !(req.Method == protocol.Listen && needsRights(err)):
 		c.fail(err)
 	default:
 		c.deliver(&jsonrpc.Response{ID: req.ID, Error: err})

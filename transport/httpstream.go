@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -56,7 +57,7 @@ func (l *listening) open(asked time.Time) { l.opened, l.brings = asked, false }
 // note notes a message. A sign of life brings nothing.
 func (l *listening) note(m jsonrpc.Message) {
 	req, ok := m.(*jsonrpc.Request)
-	l.brings = l.brings || !ok || req.Method != "ping" && req.Method != noteAcknowledged
+	l.brings = l.brings || !ok || req.Method != protocol.Ping && req.Method != protocol.NoteAcknowledged
 }
 
 // next returns the wait before the stream is opened again, which the server wants to be no shorter
@@ -205,7 +206,7 @@ func (c *httpConn) get(ctx context.Context, lastID string, again bool) (*http.Re
 	header, session := c.bareHeader()
 	header.Set("Accept", kindEvents)
 	if lastID != "" {
-		header.Set(headerLastSeen, lastID)
+		header.Set(protocol.HeaderEvent, lastID)
 	}
 	resp, err := c.do(ctx, http.MethodGet, c.url, header, nil)
 	if err != nil {

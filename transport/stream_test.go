@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -225,7 +226,7 @@ func (f *farEnd) name(t *testing.T) string {
 		} `json:"params"`
 	}
 	assert.OK(t, json.Unmarshal(line, &frame), "a torn frame: %.80q", line)
-	if frame.Method == noteCancelled {
+	if frame.Method == protocol.NoteCancelled {
 		return f.name(t)
 	}
 	return frame.Params.Name

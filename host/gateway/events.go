@@ -25,7 +25,7 @@ func (x *exchange) get() {
 	if x.gateway.serving.Err() != nil {
 		s.endListening()
 	}
-	if event := x.r.Header.Get(headerEvent); event != "" {
+	if event := x.r.Header.Get(protocol.HeaderEvent); event != "" {
 		id, number, _ := strings.Cut(event, "-")
 		n, err := strconv.ParseInt(number, 10, 32) // -1 is that of the event without a message
 		if err != nil || n < -1 {

@@ -27,12 +27,6 @@ import (
 )
 
 const (
-	headerSession  = "Mcp-Session-Id"
-	headerRevision = "Mcp-Protocol-Version"
-	headerMethod   = "Mcp-Method"
-	headerName     = "Mcp-Name"
-	headerEvent    = "Last-Event-ID"
-
 	typeJSON   = "application/json"
 	typeEvents = "text/event-stream"
 
@@ -228,7 +222,7 @@ func (x *exchange) post() {
 		writeText(x.w, http.StatusUnsupportedMediaType, "the Content-Type has to be application/json")
 	case !x.accepts(typeJSON) && !x.accepts(typeEvents):
 		writeText(x.w, http.StatusNotAcceptable, "accept application/json and text/event-stream")
-	case x.r.Header.Get(headerEvent) != "":
+	case x.r.Header.Get(protocol.HeaderEvent) != "":
 		writeText(x.w, http.StatusBadRequest, "Last-Event-ID belongs to a GET")
 	default:
 		body, ok := x.readBody()
@@ -254,7 +248,7 @@ func (x *exchange) take(body []byte) {
 	m, ok := x.scan(body)
 	switch {
 	case !ok:
-	case jsonscan.Member(m.Params, "_meta", protocol.MetaVersion) != nil || protocol.IsStateless(x.r.Header.Get(headerRevision)):
+	case jsonscan.Member(m.Params, "_meta", protocol.MetaVersion) != nil || protocol.IsStateless(x.r.Header.Get(protocol.HeaderVersion)):
 		x.postModern(&m)
 	case m.Method == protocol.Initialize && !m.IsResponse():
 		x.initialize(&m)
@@ -312,7 +306,7 @@ func (b bodyReader) Read(p []byte) (int, error) {
 
 // session returns the session that the request names. If there is none it answers and returns nil.
 func (x *exchange) session() *clientSession {
-	id, revision := x.r.Header.Get(headerSession), x.r.Header.Get(headerRevision)
+	id, revision := x.r.Header.Get(protocol.HeaderSession), x.r.Header.Get(protocol.HeaderVersion)
 	g := x.gateway
 	g.mu.Lock()
 	s := g.sessions[id]
@@ -358,7 +352,7 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 		x.fail(http.StatusServiceUnavailable, m.ID, message.Failure(message.CodeBusy, "%v", err))
 		return
 	}
-	x.w.Header().Set(headerSession, s.id)
+	x.w.Header().Set(protocol.HeaderSession, s.id)
 	x.json(http.StatusOK, message.Response(m.ID, x.initializeResult(p.revision), nil))
 }
 

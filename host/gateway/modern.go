@@ -112,13 +112,14 @@ func isRound(p *message.Params) bool {
 func (x *exchange) checkFields(r *request) *mcp.JSONRPCError {
 	type field struct{ name, want, what string }
 	p, params := r.peer, &r.params
-	fields := []field{{headerRevision, p.revision, "revision in _meta"}, {headerMethod, r.method, "method of the message"}}
-	if name := handlers[r.method].headerName; name != nil {
-		fields = append(fields, field{headerName, message.String(name(params)), "name in the message"})
+	fields := []field{{protocol.HeaderVersion, p.revision, "revision in _meta"}, {protocol.HeaderMethod, r.method, "method of the message"}}
+	if named := protocol.NamedBy(r.method); named != "" {
+		name, _ := message.Text(params.All, named)
+		fields = append(fields, field{protocol.HeaderName, name, "name in the message"})
 	}
 	for _, f := range fields {
 		got, ok := x.r.Header.Get(f.name), true
-		if f.name == headerName {
+		if f.name == protocol.HeaderName {
 			got, ok = paramheader.Decode(got)
 		}
 		switch {

@@ -43,13 +43,12 @@ func (r *request) enter() (failed *mcp.JSONRPCError) {
 
 // A handler answers the requests of a method.
 type handler struct {
-	revisions  func(*peer) bool        // of the clients that may make them; nil: of all
-	needs      func(capabilities) bool // what the view has to offer; nil: nothing
-	lists      string                  // the member that the result has: clients with sessions ask for lists that are not there
-	asks       bool                    // servers, or listens to them, so that it ends when it is withdrawn
-	answer     func(*request, context.Context) (json.RawMessage, *mcp.JSONRPCError)
-	begin      func(*request, context.Context) *job    // in the place of answer: what may take long
-	headerName func(p *message.Params) json.RawMessage // what the Mcp-Name field repeats; nil: there is none
+	revisions func(*peer) bool        // of the clients that may make them; nil: of all
+	needs     func(capabilities) bool // what the view has to offer; nil: nothing
+	lists     string                  // the member that the result has: clients with sessions ask for lists that are not there
+	asks      bool                    // servers, or listens to them, so that it ends when it is withdrawn
+	answer    func(*request, context.Context) (json.RawMessage, *mcp.JSONRPCError)
+	begin     func(*request, context.Context) *job // in the place of answer: what may take long
 }
 
 func (p *peer) hasSession() bool { return p.session != nil }
@@ -58,17 +57,13 @@ func hasPrompts(c capabilities) bool   { return c.Prompts.Listed }
 func hasResources(c capabilities) bool { return c.Resources.Listed }
 func subscribes(c capabilities) bool   { return c.Resources.Subscribe }
 
-func nameOf(p *message.Params) json.RawMessage { return p.Name }
-func uriOf(p *message.Params) json.RawMessage  { return p.URI }
-func taskOf(p *message.Params) json.RawMessage { return p.TaskID }
-
 // handlers are those of all methods.
 var handlers = map[string]handler{
-	protocol.CallTool:      {begin: (*request).callTool, headerName: nameOf},
+	protocol.CallTool:      {begin: (*request).callTool},
 	protocol.ListTools:     {answer: (*request).listTools},
-	protocol.GetPrompt:     {needs: hasPrompts, begin: (*request).getPrompt, headerName: nameOf},
+	protocol.GetPrompt:     {needs: hasPrompts, begin: (*request).getPrompt},
 	protocol.ListPrompts:   {needs: hasPrompts, lists: "prompts", asks: true, answer: (*request).listContent},
-	protocol.ReadResource:  {needs: hasResources, begin: (*request).readResource, headerName: uriOf},
+	protocol.ReadResource:  {needs: hasResources, begin: (*request).readResource},
 	protocol.ListResources: {needs: hasResources, lists: "resources", asks: true, answer: (*request).listContent},
 	protocol.ListTemplates: {needs: hasResources, lists: "resourceTemplates", asks: true, answer: (*request).listContent},
 	protocol.ListSkills:    {needs: capabilities.hasSkills, lists: "skills", asks: true, answer: (*request).listContent},
@@ -80,9 +75,9 @@ var handlers = map[string]handler{
 	protocol.Subscribe:     {revisions: (*peer).hasSession, needs: subscribes, asks: true, answer: (*request).subscribe},
 	protocol.Unsubscribe:   {revisions: (*peer).hasSession, needs: subscribes, answer: (*request).unsubscribe},
 	protocol.Listen:        {revisions: (*peer).modern, asks: true, answer: (*request).subscriptions},
-	protocol.GetTask:       {revisions: (*peer).modern, answer: (*request).serveTask, headerName: taskOf},
-	protocol.UpdateTask:    {revisions: (*peer).modern, answer: (*request).serveTask, headerName: taskOf},
-	protocol.CancelTask:    {revisions: (*peer).modern, answer: (*request).serveTask, headerName: taskOf},
+	protocol.GetTask:       {revisions: (*peer).modern, answer: (*request).serveTask},
+	protocol.UpdateTask:    {revisions: (*peer).modern, answer: (*request).serveTask},
+	protocol.CancelTask:    {revisions: (*peer).modern, answer: (*request).serveTask},
 }
 
 // serve answers a request by a job, which is done already if it was nothing that takes long.

@@ -2,6 +2,8 @@
 // notifications, and the members of _meta that it reserves.
 package protocol
 
+import "slices"
+
 // Requests of a client.
 const (
 	Initialize    = "initialize"
@@ -62,6 +64,34 @@ const (
 	MetaSubscription = "io.modelcontextprotocol/subscriptionId"
 	MetaTask         = "io.modelcontextprotocol/related-task"
 )
+
+// Fields of HTTP requests and responses.
+const (
+	HeaderSession = "Mcp-Session-Id"
+	HeaderVersion = "Mcp-Protocol-Version"
+	HeaderMethod  = "Mcp-Method"
+	HeaderName    = "Mcp-Name"
+	HeaderEvent   = "Last-Event-Id"
+)
+
+// NamedBy returns the parameter of a request that the field Mcp-Name repeats from revision 2026-07-28 on; "" if it has no
+// such field.
+func NamedBy(method string) string {
+	switch method {
+	case CallTool, GetPrompt:
+		return "name"
+	case ReadResource:
+		return "uri"
+	case GetTask, UpdateTask, CancelTask, TaskResult:
+		return "taskId"
+	}
+	return ""
+}
+
+// ListsItems reports whether a method asks for a list whose items are checked one by one: a bad one costs no other.
+func ListsItems(method string) bool {
+	return slices.Contains([]string{ListTools, ListResources, ListTemplates, ListPrompts, ListSkills, ReadDirectory}, method)
+}
 
 // ExtensionTasks is the extension of revision 2026-07-28 that lets a server answer with a task.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
