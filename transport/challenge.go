@@ -30,32 +30,20 @@ func challengeOf(resp *http.Response) string {
 // sentSecrets returns what of a request may be a secret, longest first: values of the
 // headers and of the query.
 func sentSecrets(req *http.Request) []string {
-	if req == nil {
-		return nil
-	}
-	var secrets []string
-	note := func(value string) {
-		if len(value) >= minSent {
-			secrets = append(secrets, value)
-		}
-	}
+	var sent []string
 	for name, values := range req.Header {
 		if strings.HasPrefix(name, "Mcp-") || slices.Contains([]string{"Accept", "Accept-Encoding", "Content-Type", "User-Agent"}, name) {
 			continue
 		}
 		for _, value := range values {
-			note(value)
 			_, credentials, _ := strings.Cut(value, " ") // as in "Bearer token"
-			note(credentials)
+			sent = append(sent, value, credentials)
 		}
 	}
-	if req.URL != nil {
-		for _, values := range req.URL.Query() {
-			for _, value := range values {
-				note(value)
-			}
-		}
+	for _, values := range req.URL.Query() {
+		sent = append(sent, values...)
 	}
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	return secrets
+	sent = slices.DeleteFunc(sent, func(text string) bool { return len(text) < minSent })
+	slices.SortFunc(sent, func(a, b string) int { return len(b) - len(a) })
+	return sent
 }

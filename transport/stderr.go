@@ -1,7 +1,9 @@
 package transport
 
 import (
+	"bytes"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/proc"
@@ -61,17 +63,17 @@ func (r *ring) keep(b []byte) {
 
 // lines reports the whole lines in text and returns what is left.
 func (r *ring) lines(text []byte) []byte {
-	start := 0
-	for i, c := range text {
-		if c == '\n' || i-start == longestLine {
-			r.onLine(string(text[start:i]))
-			start = i
-			if c == '\n' {
-				start++
-			}
+	for {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		if len(line) > longestLine {
+			line, rest, whole = text[:longestLine], text[longestLine:], true
 		}
+		if !whole {
+			return bytes.Clone(line)
+		}
+		r.onLine(string(line))
+		text = rest
 	}
-	return append([]byte(nil), text[start:]...)
 }
 
 // tail returns the last n bytes, from the beginning of a line if there is one.
@@ -81,11 +83,8 @@ func (r *ring) tail(n int) string {
 	text := r.buf
 	if len(text) > n {
 		text = text[len(text)-n:]
-		for i, c := range text {
-			if c == '\n' {
-				text = text[i+1:]
-				break
-			}
+		if _, rest, found := bytes.Cut(text, []byte("\n")); found {
+			text = rest
 		}
 	}
 	return printable(text)
@@ -93,11 +92,10 @@ func (r *ring) tail(n int) string {
 
 // printable replaces control characters, which could steer a terminal.
 func printable(text []byte) string {
-	out := []rune(string(text))
-	for i, r := range out {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			out[i] = '\uFFFD'
+			return '\uFFFD'
 		}
-	}
-	return string(out)
+		return r
+	}, string(text))
 }
