@@ -223,10 +223,9 @@ type commandConn struct {
 	ending   *proc.Watch // of it
 	speaking *proc.Watch // of stderr
 
-	exited    chan struct{} // closed when exit is set
-	exit      *ExitError
-	wg        sync.WaitGroup // await
-	closeOnce sync.Once
+	exited chan struct{} // closed when exit is set
+	exit   *ExitError
+	wg     sync.WaitGroup // await
 }
 
 // Info implements mcp.Caller. The connection is degraded if the server may outlive this

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -16,8 +17,9 @@ type connection struct {
 	notes    tasks                               // senders of cancellations
 	transmit func(context.Context, []byte) error // sends one message, and waits for no answer
 
-	ended context.Context // its cause says why the connection ended
-	end   context.CancelCauseFunc
+	ended     context.Context // its cause says why the connection ended
+	end       context.CancelCauseFunc
+	closeOnce sync.Once
 }
 
 func (c *connection) init(transmit func(context.Context, []byte) error) {

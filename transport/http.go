@@ -110,8 +110,6 @@ type httpConn struct {
 	exchanges map[jsonrpc.ID]context.CancelFunc
 	running   int   // requests that may still learn that the session is lost
 	lost      error // the server does not know the session any more
-
-	closeOnce sync.Once
 }
 
 // errNoAnswer reports a stream that ended before the answer came.

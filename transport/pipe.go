@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -57,7 +56,6 @@ type pipeConn struct {
 	served       chan struct{} // closed when Serve has returned
 	err          error         // what Serve returned
 	closeTimeout time.Duration
-	closeOnce    sync.Once
 }
 
 // cause explains the end of the connection by the error of Serve, if that

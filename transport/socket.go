@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
-	"sync"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -40,8 +39,7 @@ func (s *Socket) Connect(ctx context.Context) (mcp.Conn, error) {
 // A socketConn owns the reader of its stream.
 type socketConn struct {
 	*stream
-	conn      net.Conn
-	closeOnce sync.Once
+	conn net.Conn
 }
 
 // Close implements mcp.Conn.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -32,8 +31,7 @@ func connectSSE(ctx context.Context, e *endpoint) (mcp.Caller, error) {
 // goroutine, which reads the stream; the connection ends with the stream.
 type sseConn struct {
 	webConn
-	messages  *url.URL // where messages are posted
-	closeOnce sync.Once
+	messages *url.URL // where messages are posted
 }
 
 // open opens the stream, which ends if ctx does before it has named the address

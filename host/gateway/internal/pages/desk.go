@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -111,13 +112,12 @@ type Desk struct {
 
 	mu      sync.Mutex // guards the following
 	errands map[string]*Errand
-	visits  map[string]*Errand   // by cookie
 	owners  map[string][]*Errand // the oldest first
 }
 
 // New returns a desk.
 func New(o Options) *Desk {
-	return &Desk{opts: o, errands: map[string]*Errand{}, visits: map[string]*Errand{}, owners: map[string][]*Errand{}}
+	return &Desk{opts: o, errands: map[string]*Errand{}, owners: map[string][]*Errand{}}
 }
 
 // Add keeps an errand, and returns it, or the one of the same caller and subject that is open already.
@@ -200,7 +200,6 @@ func (d *Desk) removeLocked(e *Errand) {
 	}
 	close(e.gone)
 	delete(d.errands, e.id)
-	delete(d.visits, e.visit)
 	c := e.Caller.Owner()
 	d.owners[c] = slices.DeleteFunc(d.owners[c], func(other *Errand) bool { return other == e })
 	if len(d.owners[c]) == 0 {
@@ -233,17 +232,15 @@ func (d *Desk) visited(e *Errand) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e.visit = rand.Text()
-	if d.errands[e.id] == e {
-		d.visits[e.visit] = e
-	}
 	return e.visit
 }
 
 // visitor returns the errand for which the browser of a cookie went to log in, or nil.
-func (d *Desk) visitor(cookie string) *Errand {
+func (d *Desk) visitor(c *http.Cookie) *Errand {
+	id, ok := strings.CutPrefix(c.Name, visitCookie)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.visits[cookie]; e != nil && time.Now().Before(e.Expires) {
+	if e := d.errands[id]; ok && e != nil && e.visit != "" && e.visit == c.Value && time.Now().Before(e.Expires) {
 		return e
 	}
 	return nil

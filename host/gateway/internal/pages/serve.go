@@ -203,7 +203,7 @@ func (d *Desk) answer(w http.ResponseWriter, r *http.Request, e *Errand) {
 func (d *Desk) callback(w http.ResponseWriter, r *http.Request) {
 	var users []string
 	for _, c := range r.Cookies() {
-		if e := d.visitor(c.Value); e != nil && !slices.Contains(users, e.Login.User) {
+		if e := d.visitor(c); e != nil && !slices.Contains(users, e.Login.User) {
 			users = append(users, e.Login.User)
 		}
 	}
