@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,11 +38,6 @@ type Loopback struct {
 	// program that the system has for that, xdg-open, open, or url.dll of
 	// Windows, which gets the URL as one argument and without a shell.
 	Open func(ctx context.Context, url string) error
-	// RedirectURIs are tried before those that the client is registered with,
-	// such as the ones in the program's Client ID Metadata Document. Those that
-	// are not http on a loopback address are passed over; one without a port
-	// stands for any port.
-	RedirectURIs []string
 	// Out gets a few lines for the user, the URL among them. Writing to it must
 	// not block for long. Default: [os.Stderr].
 	Out io.Writer
@@ -64,7 +58,7 @@ var hitTime = 10 * time.Second
 
 // Start listens for the browser.
 func (l *Loopback) Start(ctx context.Context, registered []string) (PromptSession, error) {
-	redirect, listeners, err := listenFor(ctx, slices.Concat(l.RedirectURIs, registered))
+	redirect, listeners, err := listenFor(ctx, registered)
 	if err != nil {
 		return nil, fmt.Errorf("auth: no port for the browser to come back to: %w", err)
 	}

@@ -304,14 +304,6 @@ func TestLoopbackRegistered(t *testing.T) {
 	}
 }
 
-func TestLoopbackRedirectURIs(t *testing.T) {
-	loopback := &auth.Loopback{RedirectURIs: []string{"https://app.example/", "http://localhost/own"}}
-	p := assert.Value(loopback.Start(t.Context(), []string{"http://127.0.0.1:" + freePort(t) + "/registered"}))(t)
-	defer p.Close()
-	port := assert.Value(url.Parse(p.RedirectURI()))(t).Port()
-	assert.Equal(t, p.RedirectURI(), "http://localhost:"+port+"/own", "redirect URI")
-}
-
 // Of two addresses of localhost no other program has one.
 func TestLoopbackLocalhost(t *testing.T) {
 	//report: Logins | apify/mcpc#269, cognizant-ai-lab/nsflow#233, anomalyco/opencode#31033 | Salesforce and firewalls of AWS take a redirect URI of localhost, and none of 127.0.0.1 | a redirect URI that is configured so is used, and both addresses of localhost are listened at

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,10 +94,6 @@ const pasteURI = "http://127.0.0.1:33418/callback"
 // connections have; otherwise it ends with the next line, which is lost, or with
 // In.
 type PasteURL struct {
-	// RedirectURIs come before those that the client is registered with, such
-	// as the ones in the program's Client ID Metadata Document. Those that are
-	// not http on a loopback address are passed over.
-	RedirectURIs []string
 	// In is where the user pastes, line by line. Only what is asked for is
 	// read. Default: [os.Stdin].
 	In io.Reader
@@ -111,8 +106,8 @@ type PasteURL struct {
 	turn  chan struct{} // one token: the login that is shown
 }
 
-// Start chooses the redirect URI: the first on a loopback address of RedirectURIs
-// and registered, or else http://127.0.0.1:33418/callback. Nothing listens there.
+// Start chooses the redirect URI: the first on a loopback address of those
+// that the client is registered with, or else http://127.0.0.1:33418/callback. Nothing listens there.
 func (p *PasteURL) Start(ctx context.Context, registered []string) (PromptSession, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +116,7 @@ func (p *PasteURL) Start(ctx context.Context, registered []string) (PromptSessio
 		p.turn = make(chan struct{}, 1)
 	}
 	redirect := pasteURI
-	for _, raw := range slices.Concat(p.RedirectURIs, registered) {
+	for _, raw := range registered {
 		if loopbackURI(raw) != nil {
 			redirect = raw
 			break

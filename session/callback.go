@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -31,9 +32,6 @@ type CallbackOptions struct {
 	// SuccessURL is where the browser goes after a login. Empty means a page
 	// that says so.
 	SuccessURL string
-	// FailureURL is where it goes if there was none. Empty means a page that
-	// says so.
-	FailureURL string
 }
 
 // CallbackHandler returns the handler of Options.RedirectURL, for web programs: it
@@ -67,7 +65,7 @@ func (h *callbackHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.opts.User != nil {
 		var err error
 		if user, err = h.opts.User(r); err != nil {
-			h.fail(w, r, Key{}, &unknownUserError{err})
+			h.fail(w, Key{}, fmt.Errorf("%w: %w", errUnknownUser, err))
 			return
 		}
 	}
@@ -78,32 +76,23 @@ func (h *callbackHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return nil
 	})
 	if err != nil {
-		h.fail(w, r, key, err)
+		h.fail(w, key, err)
 		return
 	}
 	if h.opts.SuccessURL != "" {
-		redirect(w, r, h.opts.SuccessURL)
+		loginpage.Protect(w.Header())
+		http.Redirect(w, r, h.opts.SuccessURL, http.StatusSeeOther)
 		return
 	}
 	_ = loginpage.Write(w, http.StatusOK, "Logged in", "You can close this page.")
 }
 
-// An unknownUserError reports that the program does not know which user has come back.
-type unknownUserError struct{ err error }
-
-func (e *unknownUserError) Error() string {
-	return "session: no user is logged in to the program: " + e.err.Error()
-}
-
-func (e *unknownUserError) Unwrap() error { return e.err }
+// errUnknownUser says that the program does not know which user has come back.
+var errUnknownUser = errors.New("session: no user is logged in to the program")
 
 // fail answers that there was no login.
-func (h *callbackHandler) fail(w http.ResponseWriter, r *http.Request, key Key, err error) {
+func (h *callbackHandler) fail(w http.ResponseWriter, key Key, err error) {
 	h.manager.opts.Logger.Info("session: login not completed", "user", key.User, "server", key.Server, "error", err)
-	if h.opts.FailureURL != "" {
-		redirect(w, r, h.opts.FailureURL)
-		return
-	}
 	status, text := statusOf(err)
 	_ = loginpage.Write(w, status, "Not logged in", text)
 }
@@ -112,7 +101,7 @@ func (h *callbackHandler) fail(w http.ResponseWriter, r *http.Request, key Key, 
 func statusOf(err error) (status int, text string) {
 	var refused *auth.OAuthError
 	switch {
-	case errors.As(err, new(*unknownUserError)), errors.As(err, new(*UserError)):
+	case errors.Is(err, errUnknownUser), errors.As(err, new(*UserError)):
 		return http.StatusForbidden, "Another user has begun this login. Log in to this program as that user, and reload the page."
 	case errors.As(err, new(*auth.StateError)):
 		return http.StatusBadRequest, "This login is not known, or it is over. Begin it again."
@@ -122,11 +111,6 @@ func statusOf(err error) (status int, text string) {
 		return http.StatusServiceUnavailable, "The program is being stopped. Begin the login again."
 	}
 	return http.StatusBadGateway, "The login could not be completed. Reload the page, or begin the login again."
-}
-
-func redirect(w http.ResponseWriter, r *http.Request, to string) {
-	loginpage.Protect(w.Header())
-	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
 // CompleteOptions restrict [Manager.Complete].
