@@ -267,24 +267,3 @@ func IsChanging(name string) bool {
 	}
 	return changes
 }
-
-// isReading reports whether a stem is a word for finding and reading.
-func isReading(stem string) bool {
-	return slices.Contains([]string{"get", "list", "show", "find", "search", "read", "fetch", "view", "display", "see", "query", "look", "lookup", "retrieve", "describe", "explain", "count", "check", "inspect", "tell", "browse", "compare", "analyze"}, stem)
-}
-
-// isChange reports whether a stem is a word for changing something, as in names of tools.
-func isChange(stem string) bool {
-	switch stem {
-	case "create", "add", "new", "make", "insert", "update", "edit", "modify", "change", "set", "write", "send", "post", "upload", "push", "merge", "close", "apply", "patch",
-		"rename", "move", "put", "save", "store", "start", "stop", "run", "execute", "restart", "fork", "assign", "invite", "approve", "publish", "deploy", "upgrade",
-		"install", "scale", "pause", "resume", "restore", "fill", "click", "type", "press", "drag", "rollback", "finalize":
-		return true
-	}
-	return false
-}
-
-// isDeletion reports whether a stem is a word for deleting something.
-func isDeletion(stem string) bool {
-	return slices.Contains([]string{"delete", "remove", "erase", "drop", "destroy", "discard", "trash", "purge", "wipe", "uninstall", "unset", "clear", "clean", "cleanup", "forget", "kill", "terminate", "cancel", "revoke", "overwrite", "reset", "flush", "truncate"}, stem)
-}

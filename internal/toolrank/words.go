@@ -141,27 +141,6 @@ func note(to *bytes.Buffer, text []byte) {
 	}
 }
 
-// isStopWord reports whether a word, or its stem, says nothing about the tool that a
-// query is after.
-func isStopWord(word string) bool {
-	switch word {
-	case "a", "an", "the", "this", "that", "these", "those", "it", "its", "them", "they", "their", "there",
-		"i", "im", "ill", "me", "my", "mine", "we", "us", "our", "you", "your", "he", "she", "his", "her",
-		"am", "is", "are", "was", "were", "be", "been", "being", "have", "has", "had", "having",
-		"do", "does", "did", "doing", "done", "can", "cant", "could", "would", "should", "will", "shall", "may", "might", "must",
-		"and", "or", "but", "nor", "so", "if", "then", "than", "because", "while", "not", "no", "dont",
-		"of", "to", "in", "on", "at", "for", "from", "by", "with", "without", "into", "onto", "as", "about", "via", "per",
-		"up", "out", "off", "over", "within", "through", "between", "against", "upon", "toward", "towards",
-		"what", "whats", "which", "whom", "whose", "when", "where", "why", "how", "whether",
-		"please", "kindly", "hello", "hi", "hey", "dear", "thank", "thanks", "want", "wants", "wanted", "wanna", "need", "needs", "needed", "like", "help", "helps", "let", "lets", "able", "allow", "allows",
-		"some", "any", "all", "every", "each", "both", "either", "other", "another", "such", "only", "just", "also", "too", "very", "really",
-		"something", "someone", "somebody", "anything", "everything", "thing", "things", "way", "ways", "stuff",
-		"here", "now", "tool", "tools", "use", "uses", "used", "using", "given", "give", "specific", "certain", "particular", "one", "ones", "etc", "eg", "ie":
-		return true
-	}
-	return false
-}
-
 // isStopWords reports whether there are words, and all of them are stop words.
 func isStopWords(words []string) bool {
 	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !isStopWord(w) })
