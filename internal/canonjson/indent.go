@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // lineWidth is how many bytes an array or an object may have in canonical form to stand on
@@ -49,15 +51,9 @@ func AppendIndented(dst, value []byte, prefix string) []byte {
 			dst = append(dst, ": "...)
 			pos++
 		case '"':
-			end := pos + 1
-			for value[end] != '"' {
-				if value[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			dst = AppendVisible(dst, value[pos:end+1])
-			pos = end + 1
+			end, _ := jsonscan.EndOfString(value, pos)
+			dst = AppendVisible(dst, value[pos:end])
+			pos = end
 		default:
 			dst = append(dst, c)
 			pos++

@@ -155,11 +155,11 @@ func (c *Cursor) skipNested() {
 	}
 }
 
-func (c *Cursor) skipString() { c.pos, _ = endOfString(c.data, c.pos) }
+func (c *Cursor) skipString() { c.pos, _ = EndOfString(c.data, c.pos) }
 
-// endOfString returns where the string ends that begins at start, or the length if it
+// EndOfString returns where the string ends that begins at start, or the length if it
 // has no end. It looks for the quote that ends it, and for nothing else.
-func endOfString(data []byte, start int) (end int, ok bool) {
+func EndOfString(data []byte, start int) (end int, ok bool) {
 	for pos := start + 1; ; {
 		i := bytes.IndexByte(data[pos:], '"')
 		if i < 0 {

@@ -117,7 +117,7 @@ func closing(bracket byte) byte { return bracket + 2 }
 
 // quoted passes over a string as a Cursor does, and reports whether it has an end.
 func (s *scanner) quoted() (ok bool) {
-	s.pos, ok = endOfString(s.data, s.pos)
+	s.pos, ok = EndOfString(s.data, s.pos)
 	return ok
 }
 

@@ -119,32 +119,14 @@ func cleanStrings(body []byte, forms []string, depth int) []byte {
 	if depth == maxEscaped || bytes.IndexByte(body, '\\') < 0 {
 		return body
 	}
-	var clean []byte // nil as long as nothing is found
-	done := 0        // up to where body is in it
-	for i := 0; i < len(body); i++ {
-		if body[i] != '"' {
-			continue
-		}
-		begin, escaped := i, false
-		for i++; i < len(body) && body[i] != '"'; i++ {
-			if body[i] == '\\' {
-				escaped = true
-				i++
-			}
-		}
+	return canonjson.MapStrings(body, func(quoted, _ []byte) (string, bool) {
 		var text string
-		if !escaped || i >= len(body) || i-begin <= minHidden || json.Unmarshal(body[begin:i+1], &text) != nil {
-			continue
+		if len(quoted) <= minHidden+1 || bytes.IndexByte(quoted, '\\') < 0 || json.Unmarshal(quoted, &text) != nil {
+			return "", false
 		}
-		if readable := string(cleanStrings(without([]byte(text), forms), forms, depth+1)); readable != text {
-			clean = canonjson.AppendString(append(clean, body[done:begin]...), readable)
-			done = i + 1
-		}
-	}
-	if done == 0 {
-		return body
-	}
-	return append(clean, body[done:]...)
+		readable := string(cleanStrings(without([]byte(text), forms), forms, depth+1))
+		return readable, readable != text
+	})
 }
 
 // withoutBeginning cuts off the end of a body if it is the beginning of a secret.

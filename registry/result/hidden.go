@@ -32,33 +32,12 @@ func StripHiddenJSON(value json.RawMessage) json.RawMessage {
 	if jsonscan.IsPlain(value) || jsonscan.Valid(value) != nil { // a hidden character is no ASCII, or escaped
 		return value
 	}
-	var out []byte
-	copied := 0
-	for at := 0; at < len(value); at++ {
-		if value[at] != '"' {
-			continue
-		}
-		start := at
-		for at++; value[at] != '"'; at++ {
-			if value[at] == '\\' {
-				at++
-			}
-		}
-		quoted := value[start : at+1]
+	return canonjson.MapStrings(value, func(quoted, _ []byte) (string, bool) {
 		if jsonscan.IsPlain(quoted) {
-			continue
+			return "", false
 		}
-		text, ok := jsonscan.String(quoted)
+		text, _ := jsonscan.String(quoted)
 		plain := textguard.Strip(text)
-		if !ok || plain == text {
-			continue
-		}
-		out = append(out, value[copied:start]...)
-		out = canonjson.AppendString(out, plain)
-		copied = at + 1
-	}
-	if out == nil {
-		return value
-	}
-	return append(out, value[copied:]...)
+		return plain, plain != text
+	})
 }
