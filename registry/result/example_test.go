@@ -75,6 +75,6 @@ func ExampleOptions() {
 	// true
 	// opened by badge [redacted: badge]
 	//
-	// [bytes 544 to 169881 of 170040 are left out here; read them with the tool read_result: {"handle":"...","block":0,"offset":544}]
+	// [bytes 357 to 169694 of 170040 are left out here; read them with the tool read_result: {"handle":"...","block":0,"offset":357}]
 	// closed
 }

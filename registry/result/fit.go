@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -126,7 +125,7 @@ func (f *fitting) cut(p part, room int) part {
 	whole, ok := textIn(p.block)
 	rest := p.size - len(whole) // a line feed, and what an embedded text has beside
 	if left := room - rest - maxNote; ok && left > 0 {
-		from, to := gapIn(whole, left, f.res.IsError)
+		from, to := gapIn(whole, left)
 		what := fmt.Sprintf("bytes %d to %d of %d are", from, to, len(whole))
 		mark := f.line(what, "them", fmt.Sprintf(`"block":%d,"offset":%d`, p.index, from))
 		p.block = withText(p.block, whole[:from]+"\n"+mark+"\n"+whole[to:])
@@ -182,27 +181,11 @@ func (f *fitting) noteOfMany(parts []part) mcp.Content {
 	return &mcp.TextContent{Text: f.line(what, "them one by one", fmt.Sprintf(`"block":%d`, first))}
 }
 
-// gapIn returns the gap that leaves at most room bytes of a text, at its
-// beginning and its end, parted between characters and, if one is near, lines.
-func gapIn(text string, room int, failed bool) (from, to int) {
-	tail := room / 100 * tailShare(text, failed)
-	from = lineStartBefore(text, room-tail)
-	return from, max(from, lineStartAfter(text, len(text)-tail))
-}
-
-// errorWords are words that the end of an output has which went wrong.
-var errorWords = regexp.MustCompile(`(?i)\b(error|errors|failed|failure|fatal|panic|exception|traceback|denied|abort(ed)?)\b|(?:Error|Exception)\b`)
-
-// tailShare returns how much of the room goes to the end of a text, in percent.
-func tailShare(text string, failed bool) int {
-	const last = 2 << 10
-	switch {
-	case failed:
-		return 50
-	case errorWords.MatchString(text[max(0, len(text)-last):]):
-		return 60
-	}
-	return 25
+// gapIn returns the gap that leaves at most room bytes of a text, half of them at its
+// beginning and half at its end, parted between characters and, if one is near, lines.
+func gapIn(text string, room int) (from, to int) {
+	from = lineStartBefore(text, room-room/2)
+	return from, max(from, lineStartAfter(text, len(text)-room/2))
 }
 
 // nearLine is how far away a line may end for a text to be cut there.
