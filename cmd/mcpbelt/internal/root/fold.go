@@ -13,7 +13,7 @@ import (
 )
 
 // hidden are the commands that help does not list: another one has what they do, and names them.
-const hidden = "approve reject enable disable rename test why lint sessions record replay gen agent-help resources logs completion"
+const hidden = "approve reject enable disable rename why lint sessions record replay gen agent-help resources logs completion"
 
 //go:embed help.txt
 var helpText string

@@ -20,7 +20,7 @@ import (
 
 // Commands returns the commands about servers.
 func Commands(b *belt.Belt) []*cobra.Command {
-	return append(changeCommands(b), listCommand(b), addCommand(b), findCommand(b), getCommand(b), testCommand(b), doctorCommand(b))
+	return append(changeCommands(b), listCommand(b), addCommand(b), findCommand(b), getCommand(b), doctorCommand(b))
 }
 
 // A listing is a server in the output of list.
