@@ -14,7 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// Options are the options of [New] and [Tools]. Nil and the zero value mean the
+// Options are the options of [New]. Nil and the zero value mean the
 // defaults.
 type Options struct {
 	// Provider is whose model the agent talks to: names and schemas are made for it.
@@ -57,12 +57,6 @@ func New(r *registry.Registry, opts *Options) *Belt {
 	b.opts.Provider = cmp.Or(b.opts.Provider, profile.OpenAI)
 	b.opts.Turn.ProviderSearch, b.opts.Turn.Deferred = false, nil
 	return b
-}
-
-// Tools returns the tools of a registry that the user of ctx may call at this moment,
-// see [Belt.Tools]. It makes a [Belt] each time: where runs are resumed, keep one instead.
-func Tools(ctx context.Context, r *registry.Registry, opts *Options) ([]tool.BaseTool, error) {
-	return New(r, opts).Tools(ctx)
 }
 
 func (b *Belt) turn(ctx context.Context) (*profile.Turn, error) {

@@ -52,7 +52,7 @@ func (s *store) Set(_ context.Context, id string, data []byte) error {
 func waiting(interrupts []*compose.InterruptCtx) *adaptertest.Turn {
 	turn := &adaptertest.Turn{}
 	for _, w := range belt.Waits(interrupts) {
-		turn.Waits = append(turn.Waits, adaptertest.Wait{Approval: w.Approval, LoginURL: w.LoginURL})
+		turn.Waits = append(turn.Waits, w.Wait)
 	}
 	return turn
 }

@@ -179,10 +179,10 @@ func ExampleWaits() {
 	// removed old.txt
 }
 
-func ExampleTools() {
+func ExampleBelt_Tools() {
 	ctx := context.Background()
 	reg, _ := scripted()
-	tools, err := belt.Tools(ctx, reg, nil)
+	tools, err := belt.New(reg, nil).Tools(ctx)
 	if err != nil {
 		panic(err)
 	}

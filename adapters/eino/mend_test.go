@@ -38,17 +38,17 @@ func TestDefaults(t *testing.T) {
 	for i := range 100 {
 		assert.OK(t, reg.Add(returning(fmt.Sprintf("tool.%03d", i), nil)))
 	}
-	plain := assert.Value(belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder}}))(t)
+	plain := assert.Value(belt.New(reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder}}).Tools(t.Context()))(t)
 	for _, info := range infosOf(t, plain) {
 		assert.Lacks(t, info.Name, ".", "OpenAI takes no name such as")
 	}
-	assert.Equal(t, len(assert.Value(belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder, ProviderSearch: true}}))(t)), len(plain))
+	assert.Equal(t, len(assert.Value(belt.New(reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder, ProviderSearch: true}}).Tools(t.Context()))(t)), len(plain))
 }
 
 // A call that its context ended is an error, which says whether it was made.
 func TestEndedCall(t *testing.T) {
 	var l log
-	tools := assert.Value(belt.Tools(t.Context(), newCautious(t, &l), nil))(t)
+	tools := assert.Value(belt.New(newCautious(t, &l), nil).Tools(t.Context()))(t)
 	gone := errors.New("the user has gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(gone)

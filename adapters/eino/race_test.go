@@ -82,7 +82,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	reg := registry.New(nil)
 	assert.OK(f, reg.Add(registry.MustFunc("greet", "Greets", func(_ context.Context, in target) (string, error) { return "hello " + in.Name, nil })))
-	tools := assert.Value(belt.Tools(context.Background(), reg, nil))(f)
+	tools := assert.Value(belt.New(reg, nil).Tools(context.Background()))(f)
 	f.Fuzz(func(t *testing.T, args string) {
 		res, err := tools[0].(tool.EnhancedInvokableTool).InvokableRun(t.Context(), &schema.ToolArgument{Text: args})
 		assert.False(t, err != nil || len(res.Parts) != 1 || res.Parts[0].Text == "", "%q: %+v, %v", args, res, err)

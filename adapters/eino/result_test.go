@@ -27,7 +27,7 @@ func runOne(t *testing.T, opts *belt.Options, res *mcp.CallToolResult) any {
 	t.Helper()
 	reg := registry.New(nil)
 	assert.OK(t, reg.Add(returning("one", func() (*mcp.CallToolResult, error) { return res, nil })))
-	tools := assert.Value(belt.Tools(t.Context(), reg, opts))(t)
+	tools := assert.Value(belt.New(reg, opts).Tools(t.Context()))(t)
 	switch one := tools[0].(type) {
 	case tool.InvokableTool:
 		return assert.Value(one.InvokableRun(t.Context(), ""))(t)

@@ -19,22 +19,7 @@ import (
 type Wait struct {
 	// InterruptID is eino's id of the interrupt, for a targeted resume. [Waits] sets it.
 	InterruptID string `json:"-"`
-	// Tool is the name of the tool in the registry, as far as it is known; otherwise as
-	// the model wrote it.
-	Tool string `json:"tool"`
-	// Arguments are those of the call, a JSON object unless the model made a mistake.
-	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Approval is the id of a call that waits for an approval, for
-	// [registry.Registry.Approve] and Refuse; empty if it waits for a login.
-	Approval string `json:"approval,omitempty"`
-	// Reason is why the approver wants to be asked; may be empty.
-	Reason string `json:"reason,omitempty"`
-	// Expires is until when the approval can be given; zero for a login.
-	Expires time.Time `json:"expires,omitzero"`
-	// Login says that the call waits for a login.
-	Login bool `json:"login,omitempty"`
-	// LoginURL is where to log in; empty if it is not known.
-	LoginURL string `json:"loginURL,omitempty"`
+	profile.Wait
 }
 
 // Waits returns the calls among interrupts that wait for a person. Those of an error
@@ -66,7 +51,7 @@ func Waits(interrupts []*compose.InterruptCtx) []Wait {
 //
 // It is of the user who was asked: with the context of another one, the call is a new
 // one of theirs. It also works if the program has been restarted since, until
-// [Wait.Expires] and for the same tool; the registry has forgotten the call by then, so that
+// Wait.Expires and for the same tool; the registry has forgotten the call by then, so that
 // there is no other way. The call is made once by one [Belt].
 type Decision struct {
 	// Approve has the call made. False refuses it.
@@ -106,20 +91,12 @@ func toolKey(d *registry.Definition) string {
 
 // interrupt returns eino's interrupt for a call that waits.
 func (b *Belt) interrupt(ctx context.Context, a *profile.Answer) error {
-	info := Wait{Tool: a.Call.Name}
-	if json.Valid(a.Call.Arguments) {
-		info.Arguments = a.Call.Arguments
-	}
 	state := waiting{Call: callKey(a.Call)}
 	if asks := a.Approval(); asks != nil {
-		info.Approval, info.Reason, info.Expires = asks.ID, asks.Reason, asks.Expires
-		info.Tool, info.Arguments = asks.Tool.Name, asks.Args
 		state.Approval, state.Expires, state.User = asks.ID, asks.Expires, asks.User
 		state.Tool, state.Belt = toolKey(asks.Tool), b.id
-	} else {
-		info.LoginURL, info.Login = a.Login()
 	}
-	shown, err := json.Marshal(info)
+	shown, err := json.Marshal(profile.WaitOf(a))
 	if err != nil {
 		return err
 	}

@@ -219,7 +219,7 @@ func TestDecisions(t *testing.T) {
 func TestStateOfAnotherCall(t *testing.T) {
 	var l log
 	reg := newCautious(t, &l)
-	tools := assert.Value(belt.Tools(t.Context(), reg, nil))(t)
+	tools := assert.Value(belt.New(reg, nil).Tools(t.Context()))(t)
 	remove := tools[slices.IndexFunc(tools, func(b tool.BaseTool) bool {
 		info, err := b.Info(t.Context())
 		return err == nil && info.Name == "remove"

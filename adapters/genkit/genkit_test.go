@@ -64,7 +64,7 @@ func (c *conversation) generate(ctx context.Context, more ...ai.GenerateOption) 
 	c.waiting = resp
 	out := &adaptertest.Turn{Text: resp.Text()}
 	for _, i := range belt.Interrupts(resp) {
-		out.Waits = append(out.Waits, adaptertest.Wait{Approval: i.Approval, LoginURL: i.LoginURL})
+		out.Waits = append(out.Waits, i.Wait)
 	}
 	return out, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/firebase/genkit/go/ai"
 
@@ -20,34 +19,7 @@ import (
 type Interrupt struct {
 	// Part is the request of the call, as it stands in the response of the model.
 	Part *ai.Part `json:"-"`
-	// Tool is the tool's name in the registry, or what the model called it if there
-	// is no such tool any more.
-	Tool string `json:"tool"`
-	// Arguments are those that the tool would get.
-	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Approval is the id of a call that a person has to approve, by
-	// [registry.Registry.Approve], or to deny. Empty: it waits for a login.
-	Approval string `json:"approval,omitempty"`
-	// Reason is why a person has to be asked; empty for a login.
-	Reason string `json:"reason,omitempty"`
-	// Expires is until when the approval waits; zero for a login.
-	Expires time.Time `json:"expires,omitzero"`
-	// Login says that the user has to log in.
-	Login bool `json:"login,omitempty"`
-	// LoginURL is where to log in; empty if it is not known.
-	LoginURL string `json:"loginUrl,omitempty"`
-}
-
-// interruptOf returns what an answer waits for.
-func interruptOf(a *profile.Answer) Interrupt {
-	i := Interrupt{Tool: a.Call.Name, Arguments: a.Call.Arguments}
-	if request := a.Approval(); request != nil {
-		i.Approval, i.Reason, i.Expires = request.ID, request.Reason, request.Expires
-		i.Tool, i.Arguments = request.Tool.Name, request.Args
-		return i
-	}
-	i.LoginURL, i.Login = a.Login()
-	return i
+	profile.Wait
 }
 
 // Interrupts returns what the calls of a response wait for, in their order. Those

@@ -91,7 +91,7 @@ func (t *tool) answer(tc *ai.ToolContext, input json.RawMessage) (profile.Answer
 	}
 	answer := t.turn.placed(tc, t.call(input))
 	if answer.Waits() && tc.Err() == nil {
-		return answer, ai.InterruptWith(tc, interruptOf(&answer))
+		return answer, ai.InterruptWith(tc, profile.WaitOf(&answer))
 	}
 	return answer, nil
 }

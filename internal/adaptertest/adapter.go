@@ -57,27 +57,14 @@ type Turn struct {
 	// Text is the model's answer; empty if something waits.
 	Text string
 	// Waits are the calls that wait for a person.
-	Waits []Wait
-}
-
-// A Wait is a call that waits for a person, as the framework tells the program.
-type Wait struct {
-	// Approval is the id of a call that waits for approval.
-	Approval string
-	// LoginURL is where to log in.
-	LoginURL string
+	Waits []profile.Wait
 }
 
 // Waiting returns the turn of an agent whose program got a WaitingError.
 func Waiting(e *profile.WaitingError) *Turn {
 	t := &Turn{}
 	for _, a := range e.Waiting() {
-		url, _ := a.Login()
-		w := Wait{LoginURL: url}
-		if asks := a.Approval(); asks != nil {
-			w.Approval = asks.ID
-		}
-		t.Waits = append(t.Waits, w)
+		t.Waits = append(t.Waits, profile.WaitOf(&a))
 	}
 	return t
 }

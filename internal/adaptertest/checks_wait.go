@@ -7,10 +7,11 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 // wait has a turn that waits for a person.
-func (k *kit) wait(ctx context.Context, message string, replies ...func(*Request) Reply) []Wait {
+func (k *kit) wait(ctx context.Context, message string, replies ...func(*Request) Reply) []profile.Wait {
 	k.Helper()
 	k.model.Then(replies...)
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -66,14 +67,14 @@ func (k *kit) several() {
 		want{"danger", `{"what":"a"}`}), text("done"))
 	ctx, cancel := context.WithTimeout(k.Context(), patience)
 	defer cancel()
-	decided := map[Wait]bool{}
+	decided := map[string]bool{}
 	turn, err := k.agent.Ask(ctx, "everything")
 	for err == nil && len(turn.Waits) > 0 {
 		for _, w := range turn.Waits {
-			if !decided[w] {
+			if !decided[w.Approval] {
 				k.decide(ctx, w)
 			}
-			decided[w] = true
+			decided[w.Approval] = true
 		}
 		turn, err = k.agent.Resume(ctx)
 	}
@@ -90,7 +91,7 @@ func (k *kit) several() {
 }
 
 // decide is what the person says to a call that waits: b is refused.
-func (k *kit) decide(ctx context.Context, w Wait) {
+func (k *kit) decide(ctx context.Context, w profile.Wait) {
 	k.Helper()
 	if w.Approval == "" {
 		k.belt.logIn()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -75,6 +76,40 @@ func (a *Answer) Login() (url string, needed bool) {
 func (a *Answer) Waits() bool {
 	_, login := a.Login()
 	return login || a.Approval() != nil
+}
+
+// A Wait says what a call waits for, as JSON that outlives the program.
+type Wait struct {
+	// Tool is the name of the tool in the registry, or what the model called it if there is none.
+	Tool string `json:"tool"`
+	// Arguments are those that the tool would get, a JSON object unless the model made a mistake.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Approval is the id of a call that a person has to approve, by
+	// [registry.Registry.Approve], or to deny. Empty: it waits for a login.
+	Approval string `json:"approval,omitempty"`
+	// Reason is why a person has to be asked; empty for a login.
+	Reason string `json:"reason,omitempty"`
+	// Expires is until when the approval can be given; zero for a login.
+	Expires time.Time `json:"expires,omitzero"`
+	// Login says that the user has to log in.
+	Login bool `json:"login,omitempty"`
+	// LoginURL is where to log in; empty if it is not known.
+	LoginURL string `json:"loginUrl,omitempty"`
+}
+
+// WaitOf returns what the call of an answer waits for.
+func WaitOf(a *Answer) Wait {
+	w := Wait{Tool: a.Call.Name}
+	if json.Valid(a.Call.Arguments) {
+		w.Arguments = a.Call.Arguments
+	}
+	if asks := a.Approval(); asks != nil {
+		w.Approval, w.Reason, w.Expires = asks.ID, asks.Reason, asks.Expires
+		w.Tool, w.Arguments = asks.Tool.Name, asks.Args
+		return w
+	}
+	w.LoginURL, w.Login = a.Login()
+	return w
 }
 
 // A WaitingError reports that calls of a message wait for a person. [Turn.Wait] waits
