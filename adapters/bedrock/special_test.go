@@ -121,7 +121,7 @@ func TestSchemaGoesOutByteByByte(t *testing.T) {
 
 func TestSchemaReadsAsDocument(t *testing.T) {
 	turn := turnOf(t, registryOf(t, &tool{schema: `{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}}}`}), nil)
-	spec := turn.Params()[0].(*types.ToolMemberToolSpec).Value
+	spec := turn.Config(nil).Tools[0].(*types.ToolMemberToolSpec).Value
 	var schema struct {
 		Properties map[string]struct {
 			Maximum int64 `document:"maximum"`
@@ -178,9 +178,6 @@ func TestConfigWithoutTools(t *testing.T) {
 	results := assert.Value(turn.Run(t.Context(), out))(t)
 	messages := append([]types.Message{ofUser("hi"), belt.Message(out)}, results...)
 	accepted(t, claude, messages, turn.Config(messages))
-	if params := turn.Params(); params != nil {
-		t.Errorf("without tools there are the params %v", params)
-	}
 	if config := turn.Config(messages[:1]); config != nil {
 		t.Errorf("without tools and calls the configuration is %+v", config)
 	}
@@ -303,7 +300,7 @@ func FuzzArguments(f *testing.F) {
 	assert.OK(f, r.Add(&fixed{made, made.Definition()}))
 	f.Fuzz(func(t *testing.T, written string) {
 		made.got = nil
-		out := assert.Value(belt.Collect(streamOf(
+		out := assert.Value(collect(streamOf(
 			&types.ConverseStreamOutputMemberContentBlockStart{Value: types.ContentBlockStartEvent{
 				ContentBlockIndex: aws.Int32(0), Start: &types.ContentBlockStartMemberToolUse{Value: types.ToolUseBlockStart{ToolUseId: aws.String("a"), Name: aws.String("tool")}},
 			}},
@@ -381,6 +378,10 @@ func (s *stream) Events() <-chan types.ConverseStreamOutput { return s.events }
 func (s *stream) Close() error                              { s.closed = true; return s.err }
 func (s *stream) Err() error                                { return s.err }
 
+func collect(s *stream, each func(types.ConverseStreamOutput)) (*bedrockruntime.ConverseOutput, error) {
+	return belt.Collect(bedrockruntime.NewConverseStreamEventStream(func(es *bedrockruntime.ConverseStreamEventStream) { es.Reader = s }), each)
+}
+
 func TestCollect(t *testing.T) {
 	delta := func(i int32, d types.ContentBlockDelta) types.ConverseStreamOutput {
 		return &types.ConverseStreamOutputMemberContentBlockDelta{Value: types.ContentBlockDeltaEvent{ContentBlockIndex: &i, Delta: d}}
@@ -401,7 +402,7 @@ func TestCollect(t *testing.T) {
 		&types.ConverseStreamOutputMemberMetadata{Value: types.ConverseStreamMetadataEvent{Usage: &types.TokenUsage{TotalTokens: aws.Int32(7)}}},
 	)
 	seen := 0
-	out, err := belt.Collect(s, func(types.ConverseStreamOutput) { seen++ })
+	out, err := collect(s, func(types.ConverseStreamOutput) { seen++ })
 	if err != nil || seen != 10 || !s.closed || out.StopReason != types.StopReasonToolUse || *out.Usage.TotalTokens != 7 {
 		t.Fatalf("%+v, %v, %d events, closed: %v", out, err, seen, s.closed)
 	}
@@ -417,12 +418,12 @@ func TestCollect(t *testing.T) {
 }
 
 func TestCollectTellsOfHalfAnAnswer(t *testing.T) {
-	if out, err := belt.Collect(streamOf(), nil); err == nil || out != nil {
+	if out, err := collect(streamOf(), nil); err == nil || out != nil {
 		t.Errorf("a stream without an end is %v, %v", out, err)
 	}
 	broken := streamOf(stop())
 	broken.err = io.ErrUnexpectedEOF
-	if out, err := belt.Collect(broken, nil); !errors.Is(err, io.ErrUnexpectedEOF) || out != nil {
+	if out, err := collect(broken, nil); !errors.Is(err, io.ErrUnexpectedEOF) || out != nil {
 		t.Errorf("a broken stream is %v, %v", out, err)
 	}
 }

@@ -15,16 +15,6 @@ import (
 // errCut reports a stream without an end.
 var errCut = errors.New("bedrock: the stream ended before the answer of the model was complete; make the request again")
 
-// A Stream is what [Collect] reads: [bedrockruntime.ConverseStreamEventStream].
-type Stream interface {
-	// Events returns the channel of events, which is closed at the end.
-	Events() <-chan types.ConverseStreamOutput
-	// Close ends the stream.
-	Close() error
-	// Err returns why the stream ended; nil if it came to its end.
-	Err() error
-}
-
 // Collect reads a stream to its end, closes it, and returns the answer as Converse
 // would have: text, calls, results of Bedrock's own tools, reasoning with its signature,
 // why it stopped, and what it took. Each, if it is not nil, gets every event as it comes,
@@ -32,7 +22,7 @@ type Stream interface {
 //
 // The error is that of the stream, such as the end of the request's context. A stream
 // that stops in the middle is an error, too: half a call is none.
-func Collect(stream Stream, each func(types.ConverseStreamOutput)) (*bedrockruntime.ConverseOutput, error) {
+func Collect(stream *bedrockruntime.ConverseStreamEventStream, each func(types.ConverseStreamOutput)) (*bedrockruntime.ConverseOutput, error) {
 	defer func() { _ = stream.Close() }()
 	out := &bedrockruntime.ConverseOutput{}
 	blocks := map[int32]*piece{}

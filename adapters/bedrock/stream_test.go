@@ -22,7 +22,7 @@ func TestCollectServersOwnResults(t *testing.T) {
 	delta := func(i int32, d types.ContentBlockDelta) types.ConverseStreamOutput {
 		return &types.ConverseStreamOutputMemberContentBlockDelta{Value: types.ContentBlockDeltaEvent{ContentBlockIndex: &i, Delta: d}}
 	}
-	out := assert.Value(belt.Collect(streamOf(
+	out := assert.Value(collect(streamOf(
 		start(0, &types.ContentBlockStartMemberToolUse{Value: types.ToolUseBlockStart{
 			ToolUseId: aws.String("a"), Name: aws.String("search"), Type: types.ToolUseTypeServerToolUse}}),
 		delta(0, &types.ContentBlockDeltaMemberToolUse{Value: types.ToolUseBlockDelta{Input: aws.String(`{"q":1}`)}}),

@@ -51,10 +51,6 @@ func native(model string) bool {
 	return strings.Contains(model, "anthropic.") || strings.Contains(model, "claude") || strings.Contains(model, "nova")
 }
 
-// Params returns the tools of the turn, sorted by name; nil if there are none. A request
-// takes those of [Turn.Config].
-func (t *Turn) Params() []types.Tool { return specs(t.Set().Tools()) }
-
 func specs(list []*profile.Tool) []types.Tool {
 	var tools []types.Tool
 	for _, tool := range list {
@@ -70,11 +66,11 @@ func specs(list []*profile.Tool) []types.Tool {
 	return tools
 }
 
-// Config returns the tools for a request with these messages. It is nil if there are no
+// Config returns the tools for a request with these messages, sorted by name. It is nil if there are no
 // tools; but if the messages speak of calls, for which Bedrock wants tools in any case,
 // it then has one tool that says that there are none.
 func (t *Turn) Config(messages []types.Message) *types.ToolConfiguration {
-	tools := t.Params()
+	tools := specs(t.Set().Tools())
 	if len(tools) == 0 && speaksOfCalls(messages) {
 		tools = specs([]*profile.Tool{profile.NoTools()})
 	}
