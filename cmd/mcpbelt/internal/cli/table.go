@@ -134,21 +134,10 @@ func shrink(widths []int, width int) bool {
 
 // cut cuts text to a number of columns, with an ellipsis if anything is lost.
 func cut(text string, width int) string {
-	if width <= 0 || displaywidth.String(text) <= width {
+	if width <= 0 {
 		return text
 	}
-	return head(text, width-1) + "…"
-}
-
-// head returns the beginning of a text that has at most so many columns.
-func head(text string, width int) string {
-	used := 0
-	for i, r := range text {
-		if used += displaywidth.String(string(r)); used > width {
-			return text[:i]
-		}
-	}
-	return text
+	return displaywidth.TruncateString(text, width, "…")
 }
 
 // Fitted writes text whose lines are broken where the terminal is narrower. Lines that begin
@@ -202,7 +191,7 @@ func wrap(text string, width int) []string {
 		}
 		for displaywidth.String(word) > width {
 			_, first := utf8.DecodeRuneInString(word)
-			end := max(len(head(word, width)), first)
+			end := max(len(displaywidth.TruncateString(word, width, "")), first)
 			lines, word = append(lines, word[:end]), word[end:]
 		}
 		line = word
