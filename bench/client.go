@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"runtime"
 	"runtime/pprof"
-	"strconv"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/benchprocess"
@@ -18,38 +16,25 @@ import (
 // roleClient makes a process the home of one client.
 const roleClient = "client"
 
-// An order tells a client's process what to do. Its answer is a cell, as JSON.
+// An order tells a client's process what to do, as JSON. Its answer is a cell, as JSON.
 type order struct {
-	peer, work, cpuProfile string
-	slot                   time.Duration
-	servers                int // connected at once where many are
-	procs                  int
-}
-
-// args are the arguments of this program to follow the order.
-func (o *order) args() []string {
-	return []string{roleClient, "-peer", o.peer, "-work", o.work, "-slot", o.slot.String(), "-servers", strconv.Itoa(o.servers),
-		"-procs", strconv.Itoa(o.procs), "-cpuprofile", o.cpuProfile}
+	Peer, Work, CPUProfile string
+	Slot                   time.Duration
+	Servers                int // connected at once where many are
+	Procs                  int
 }
 
 // grace is how much longer than its slot a piece of work may take.
 const grace = 30 * time.Second
 
-func runClient(args []string) error {
+func runClient(told string) error {
 	var o order
-	flags := flag.NewFlagSet(roleClient, flag.ContinueOnError)
-	flags.StringVar(&o.peer, "peer", "", "client")
-	flags.StringVar(&o.work, "work", "", "what it does")
-	flags.DurationVar(&o.slot, "slot", 0, "for how long")
-	flags.IntVar(&o.servers, "servers", manyServers, "servers at once")
-	flags.IntVar(&o.procs, "procs", runtime.GOMAXPROCS(0), "GOMAXPROCS")
-	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a profile of the time")
-	if err := flags.Parse(args); err != nil {
+	if err := json.Unmarshal([]byte(told), &o); err != nil {
 		return err
 	}
-	runtime.GOMAXPROCS(o.procs)
-	if o.cpuProfile != "" {
-		f, err := os.Create(o.cpuProfile)
+	runtime.GOMAXPROCS(o.Procs)
+	if o.CPUProfile != "" {
+		f, err := os.Create(o.CPUProfile)
 		if err != nil {
 			return err
 		}
@@ -59,7 +44,7 @@ func runClient(args []string) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	c, err := newClient(o.peer, o.procs)
+	c, err := newClient(o.Peer, o.Procs)
 	if err != nil {
 		return err
 	}
@@ -86,44 +71,44 @@ func newClient(peer string, procs int) (*client, error) {
 		return nil, err
 	}
 	program, err := os.Executable()
-	return &client{dialer: d, program: program, server: serverSpec{procs: procs}, sessions: map[string]session{}}, err
+	return &client{dialer: d, program: program, server: serverSpec{Procs: procs}, sessions: map[string]session{}}, err
 }
 
 // do does the work of an order, unless the client has no way to. What may be kept, such as
 // connections and buffers, is there before: the work is done once for nothing.
 func (c *client) do(o order) (cell, error) {
-	w, err := workOf(o.work)
+	w, err := workOf(o.Work)
 	if err != nil {
 		return cell{}, err
 	}
-	ctx, stop := context.WithTimeout(context.Background(), o.slot+grace)
+	ctx, stop := context.WithTimeout(context.Background(), o.Slot+grace)
 	defer stop()
 	// The floor, or a client with a fault, may not look at its context.
-	stuck := time.AfterFunc(o.slot+2*grace, func() {
-		fmt.Fprintf(os.Stderr, "bench: %s does not end\n", o.work)
+	stuck := time.AfterFunc(o.Slot+2*grace, func() {
+		fmt.Fprintf(os.Stderr, "bench: %s does not end\n", o.Work)
 		os.Exit(1)
 	})
 	defer stuck.Stop()
 	if w.link == linkRegistry && c.dialer.registry == nil {
 		return cell{}, nil
 	}
-	c.server.tools = toolCount
+	c.server.Tools = toolCount
 	if w.fresh {
-		c.server.tools = fewTools
+		c.server.Tools = fewTools
 	}
-	w.servers = o.servers
+	w.servers = o.Servers
 	if !w.fresh {
-		if _, err := w.do(c, ctx, w, o.slot/5); err != nil {
+		if _, err := w.do(c, ctx, w, o.Slot/5); err != nil {
 			return cell{}, err
 		}
 	}
-	return w.do(c, ctx, w, o.slot)
+	return w.do(c, ctx, w, o.Slot)
 }
 
 // dial makes a session over a link.
 func (c *client) dial(ctx context.Context, link string) (session, error) {
 	if link == linkStdio || link == linkRegistry {
-		s, err := c.dialer.stdio(ctx, c.program, c.server.args("stdio"))
+		s, err := c.dialer.stdio(ctx, c.program, c.server.args(false))
 		if err != nil || link == linkStdio {
 			return s, err
 		}
@@ -135,7 +120,7 @@ func (c *client) dial(ctx context.Context, link string) (session, error) {
 	}
 	if c.url == "" {
 		var err error
-		if c.url, c.stop, err = benchprocess.Start(c.server.args("http")...); err != nil {
+		if c.url, c.stop, err = benchprocess.Start(c.server.args(true)...); err != nil {
 			return nil, err
 		}
 	}

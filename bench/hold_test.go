@@ -9,7 +9,7 @@ func doTest(t *testing.T, peer, name string) cell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.do(order{work: name, servers: 5})
+	got, err := c.do(order{Work: name, Servers: 5})
 	if err != nil {
 		t.Errorf("%s: %v", peer, err)
 	}

@@ -39,13 +39,11 @@ func main() {
 // run is the program: what measures, or with a first argument that is a role,
 // one of the processes that it starts.
 func run(args []string) error {
-	if len(args) > 0 {
-		switch args[0] {
-		case roleServer:
-			return runServer(args[1:])
-		case roleClient:
-			return runClient(args[1:])
-		}
+	if len(args) == 2 && args[0] == roleServer {
+		return runServer(args[1])
+	}
+	if len(args) == 2 && args[0] == roleClient {
+		return runClient(args[1])
 	}
 	o, err := parseOptions(args)
 	if err != nil {
@@ -155,11 +153,11 @@ func turn(ctx context.Context, peer string, w work, o *options) (c cell, err err
 	if err != nil {
 		return c, err
 	}
-	told := order{peer: peer, work: w.name, slot: o.slot, servers: o.servers, procs: o.procs}
+	told := order{Peer: peer, Work: w.name, Slot: o.slot, Servers: o.servers, Procs: o.procs}
 	if peer == peerOurs {
-		told.cpuProfile = o.cpuProfile
+		told.CPUProfile = o.cpuProfile
 	}
-	cmd := exec.CommandContext(ctx, program, told.args()...)
+	cmd := exec.CommandContext(ctx, program, roleClient, toJSON(told))
 	cmd.Stderr = os.Stderr
 	answer, err := cmd.Output()
 	if err != nil {

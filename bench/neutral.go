@@ -5,9 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -113,27 +111,6 @@ func (n *neutral) serveLines(in io.Reader, out io.Writer) error {
 		}
 		answers = answers[:0]
 	}
-}
-
-// serveHTTP serves streamable HTTP at a free port. It writes its URL to out, as a line, and
-// serves until in ends.
-func (n *neutral) serveHTTP(in io.Reader, out io.Writer) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: n.handler()}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	_, err = fmt.Fprintf(out, "http://%s\n", listener.Addr())
-	if err == nil {
-		_, err = io.Copy(io.Discard, in)
-	}
-	err = errors.Join(err, server.Close())
-	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
-		err = errors.Join(err, ended)
-	}
-	return err
 }
 
 // listen holds a listening stream open, on which nothing happens.

@@ -1,42 +1,46 @@
 package main
 
 import (
-	"errors"
-	"flag"
+	"encoding/json"
 	"os"
 	"runtime"
-	"strconv"
+
+	"github.com/mcpbelt/mcpbelt/internal/benchprocess"
 )
 
 // roleServer makes a process the neutral server.
 const roleServer = "serve"
 
 // A serverSpec says what server a process is to be.
-type serverSpec struct{ procs, tools int }
-
-// args are the arguments of this program to be the server.
-func (s serverSpec) args(protocol string) []string {
-	return []string{roleServer, "-procs", strconv.Itoa(s.procs), "-tools", strconv.Itoa(s.tools), protocol}
+type serverSpec struct {
+	Procs, Tools int
+	HTTP         bool // and not stdio
 }
 
-func runServer(args []string) error {
-	flags := flag.NewFlagSet(roleServer, flag.ContinueOnError)
-	procs := flags.Int("procs", runtime.GOMAXPROCS(0), "GOMAXPROCS")
-	tools := flags.Int("tools", toolCount, "how many tools it has")
-	if err := flags.Parse(args); err != nil {
+// args are the arguments of this program to be the server.
+func (s serverSpec) args(http bool) []string {
+	s.HTTP = http
+	return []string{roleServer, toJSON(s)}
+}
+
+// toJSON returns what a process of this program is told.
+func toJSON(v any) string {
+	text, _ := json.Marshal(v) // of strings and numbers
+	return string(text)
+}
+
+func runServer(told string) error {
+	var s serverSpec
+	if err := json.Unmarshal([]byte(told), &s); err != nil {
 		return err
 	}
-	runtime.GOMAXPROCS(*procs)
-	n, err := newNeutral(*tools)
-	if err != nil {
+	runtime.GOMAXPROCS(s.Procs)
+	n, err := newNeutral(s.Tools)
+	switch {
+	case err != nil:
 		return err
+	case s.HTTP:
+		return benchprocess.Serve(os.Stdin, os.Stdout, "", n.handler())
 	}
-	switch flags.Arg(0) {
-	case "stdio":
-		return n.serveLines(os.Stdin, os.Stdout)
-	case "http":
-		return n.serveHTTP(os.Stdin, os.Stdout)
-	default:
-		return errors.New("serve what: stdio or http?")
-	}
+	return n.serveLines(os.Stdin, os.Stdout)
 }

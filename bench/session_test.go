@@ -19,7 +19,7 @@ func dialTest(t *testing.T, peer, link string) session {
 			t.Errorf("close: %v", err)
 		}
 	})
-	c.server.tools = toolCount
+	c.server.Tools = toolCount
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(stop)
 	s, err := c.session(ctx, link)

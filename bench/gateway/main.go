@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -46,7 +45,7 @@ func run(args []string) error {
 	if len(args) > 0 {
 		switch args[0] {
 		case roleServer:
-			return listen("/mcp", server{largeResult()})
+			return benchprocess.Serve(os.Stdin, os.Stdout, "/mcp", server{largeResult()})
 		case roleStdio:
 			return serveStdio()
 		case roleGateway:
@@ -134,25 +133,7 @@ func serveGateway(entry string) (err error) {
 	mux.HandleFunc("/weight", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(weigh()) // a client that is gone needs none
 	})
-	return listen("/s/bench/mcp", mux)
-}
-
-// listen serves a handler at a free port until standard input ends, and prints where.
-func listen(path string, handler http.Handler) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	s := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	go func() {
-		_, _ = os.Stdin.Read(make([]byte, 1))
-		_ = s.Close()
-	}()
-	fmt.Println("http://" + l.Addr().String() + path)
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return benchprocess.Serve(os.Stdin, os.Stdout, "/s/bench/mcp", mux)
 }
 
 // A kind is a kind of call.

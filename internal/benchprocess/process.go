@@ -6,12 +6,16 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Start starts this program with other arguments, and returns the line that it prints first.
@@ -33,6 +37,27 @@ func Start(args ...string) (line string, stop func() error, err error) {
 		return "", nil, errors.Join(fmt.Errorf("the process prints nothing: %w", err), stop())
 	}
 	return strings.TrimSpace(line), stop, nil
+}
+
+// Serve serves a handler at a free port. It writes the URL of a path there to out, as a line, and
+// serves until in ends.
+func Serve(in io.Reader, out io.Writer, path string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	_, err = fmt.Fprintf(out, "http://%s%s\n", listener.Addr(), path)
+	if err == nil {
+		_, err = io.Copy(io.Discard, in)
+	}
+	err = errors.Join(err, server.Close())
+	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
+	return err
 }
 
 // Together does something for each of n at the same time.
