@@ -33,8 +33,7 @@ func (s *Server) Entry() (json.RawMessage, error) {
 
 // MarshalJSON returns the server as it may be shown: the keys of an entry, "name" with
 // the name as written, and "source"; secrets are masked, see [Server.Masked], and if the
-// entry cannot be used "error" says why. The keys under which a host shows what became of a
-// record, see package host/manage, are left out of Extra.
+// entry cannot be used "error" says why.
 func (s Server) MarshalJSON() ([]byte, error) {
 	more := map[string]string{}
 	if s.Err != nil {
@@ -45,9 +44,6 @@ func (s Server) MarshalJSON() ([]byte, error) {
 	}
 	c := s.Masked()
 	c.Title = cmp.Or(c.Title, c.Name)
-	for _, key := range dialect.StatusKeys() {
-		delete(c.Extra, key)
-	}
 	return c.encode(true, more)
 }
 

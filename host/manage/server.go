@@ -2,8 +2,6 @@ package manage
 
 import (
 	"context"
-	"encoding/json"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -14,32 +12,6 @@ type Server struct {
 	record.Stored                   // with secrets masked; Deleted is zero but for what [Manager.Removed] returns
 	Last          record.LastStatus // the newest that was kept; it is some time behind
 	Status        *host.Status      // where the server stands; nil if the host does not have it
-}
-
-// MarshalJSON returns the record as it may be shown, with "id", "createTime", "updateTime",
-// "deleteTime", "revision", "lastStatus", "lastError", "lastConnected" and "toolCount".
-// [Manager.Update] takes it back.
-func (s Server) MarshalJSON() ([]byte, error) {
-	show := struct {
-		ID            string          `json:"id,omitempty"`
-		Created       time.Time       `json:"createTime,omitzero"`
-		Updated       time.Time       `json:"updateTime,omitzero"`
-		Deleted       time.Time       `json:"deleteTime,omitzero"`
-		Revision      record.Revision `json:"revision"`
-		LastStatus    string          `json:"lastStatus,omitempty"`
-		LastError     string          `json:"lastError,omitempty"`
-		LastConnected time.Time       `json:"lastConnected,omitzero"`
-		ToolCount     int             `json:"toolCount"`
-	}{s.ID, s.Created, s.Updated, s.Deleted, s.Revision, s.Last.Status, s.Last.Error, s.Last.Connected, s.Last.Tools}
-	record, err := json.Marshal(s.Record)
-	if err != nil {
-		return nil, err
-	}
-	more, err := json.Marshal(show)
-	if err != nil {
-		return nil, err
-	}
-	return append(append(record[:len(record)-1], ','), more[1:]...), nil
 }
 
 // Servers returns the records of the store, in its order, with what became of their

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -88,7 +87,7 @@ func (p *Patch) decode(data []byte, other func(key string, raw []byte)) error {
 			err = readField(reflect.ValueOf(&p.Revision).Elem(), raw)
 		case other != nil:
 			other(key, raw)
-		case !slices.Contains(dialect.StatusKeys(), key): // else it is the server's status, which only the host knows
+		default:
 			errs = append(errs, &Error{Code: codeFieldUnknown, Field: key})
 		}
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 // in Values, where the zero value clears; the others stay. Maps and lists are replaced as a whole.
 //
 // In JSON a patch is an object of the keys of [Encode]: an absent key stays and null
-// clears. The keys under which a host shows what became of a server are left alone.
+// clears.
 type Patch struct {
 	Values config.Server // of the fields that Keys names; no other field of it counts
 	Keys   []string      // in JSON, such as "enabled" for Disabled; see the tags of [config.Server]

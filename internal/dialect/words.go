@@ -78,12 +78,6 @@ func OwnKeys() []string {
 	}
 }
 
-// StatusKeys are the keys under which a host shows what became of a record. What comes back under
-// them is ignored. Those that another program has in its entry are kept, and not shown.
-func StatusKeys() []string {
-	return []string{"id", "createTime", "updateTime", "deleteTime", "lastStatus", "lastError", "lastConnected", "toolCount"}
-}
-
 // InOrder returns the keys of an entry in the order in which they are written.
 func InOrder[V any](entry map[string]V) []string {
 	own := OwnKeys()
