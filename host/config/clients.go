@@ -20,6 +20,12 @@ type client struct {
 	user     func(f *finder) string // its file of the user, "" if the folder is not known
 }
 
+// Formats returns the formats that are always read: mcpServers, vscode, zed, kode,
+// ironclaw, opencode and crush, all of them JSON with comments.
+func Formats() []*Format {
+	return []*Format{dialect.MCPServers(), dialect.VSCode(), dialect.Zed(), dialect.Kode(), dialect.IronClaw(), dialect.OpenCode(), dialect.Crush()}
+}
+
 // clients are all programs that [Find] looks for. One may stand here several times, if it
 // has several files of the user.
 func clients() []client {

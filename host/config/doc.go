@@ -6,22 +6,10 @@
 // show, or that [Options] names. Comments and trailing commas are allowed. Other parts
 // of the file, such as the rest of a settings.json, are left alone.
 //
-//	mcpServers  Claude Desktop, Claude Code (.mcp.json, and ~/.claude.json with its
-//	            sections for single projects), Cursor, Windsurf, Cline, Gemini CLI,
-//	            Copilot CLI, Kiro, Junie, Roo Code, Kilo Code, Amazon Q, Factory, Warp,
-//	            Kode (.kode.json), mcpproxy (a list with names)
-//	vscode      VS Code and Visual Studio: "servers" and "inputs" in an mcp.json, or in a
-//	            settings.json or a .code-workspace below "mcp"
-//	zed         Zed: "context_servers", in the flat form and the older nested one
-//	kode        Kode's .mcprc, and a .mcp.json of Copilot CLI without "mcpServers": an
-//	            object with one member for each server
-//	ironclaw    IronClaw's mcp-servers.json: "servers", an object or a list with names
-//	opencode    OpenCode: "mcp" in an opencode.json or opencode.jsonc, in the form of
-//	            version 1, or with "servers" in it, that of version 2
-//	crush       Crush: "mcp" in a crush.json or .crush.json
-//	codex       Codex: [mcp_servers.NAME] in a config.toml; package host/config/codex
-//	goose       Goose: "extensions" in a config.yaml; package host/config/goose
-//	continue    Continue: "mcpServers", a list, in a config.yaml; package host/config/goose
+// [Formats] are always read, and [Options].Formats adds those of codex.Format() of package
+// host/config/codex, goose.Format() and goose.Continue() of host/config/goose, and [NewFormat].
+// A table of all programs, with their formats and files, stands in docs/configuration.md: it is
+// written from the formats themselves.
 //
 // A format translates the keys of its program; an entry may have our own besides. All
 // errors say the file's own keys, with line and column. A file where a program keeps its

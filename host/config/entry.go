@@ -222,7 +222,8 @@ func (e *entry) mine(key, but string) bool {
 // extra keeps the keys that nothing else reads and warns of likely mistakes.
 func (e *entry) extra(s *Server) {
 	known := entryKeys()
-	hints, left := append(known, e.dialect.Keys...), 100 // a hint takes time: thousands of keys are no slips
+	own := e.dialect.Known()
+	hints, left := append(known, own...), 100 // a hint takes time: thousands of keys are no slips
 	for i := range e.fields {
 		f := &e.fields[i]
 		unread := f.Key == "envFile" && e.opts.AsWritten // what the file holds is not written here
@@ -233,7 +234,7 @@ func (e *entry) extra(s *Server) {
 			s.Extra = make(map[string]json.RawMessage)
 		}
 		s.Extra[f.Written] = f.Value.JSON()
-		if left == 0 || unread || e.isForeign(f) || slices.Contains(e.dialect.Keys, f.Written) {
+		if left == 0 || unread || e.isForeign(f) || slices.Contains(own, f.Written) {
 			continue
 		}
 		left--

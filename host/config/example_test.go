@@ -169,6 +169,21 @@ func ExampleFormats() {
 	// crush
 }
 
+// A program of one's own calls its keys otherwise.
+func ExampleNewFormat() {
+	acme := config.NewFormat("acme", "acmeServers", map[string]string{"command": "run", "env": "variables"})
+	c, err := config.Parse(context.Background(), "acme.json", []byte(`{"acmeServers": {
+		"files": {"run": "npx", "args": ["-y", "server-files"], "variables": {"MODE": "fast"}},
+		"broken": {"args": []}}}`), &config.Options{Formats: []*config.Format{acme}})
+	fmt.Println(err)
+	fmt.Println(c.Servers[0])
+	fmt.Println(c.Servers[1].Err)
+	// Output:
+	// <nil>
+	// files (stdio "npx", 2 args, env MODE) at acme.json:2
+	// acme.json:3:3: acmeServers.broken: has neither "run" nor "url": add "run" for a local server or "url" for a remote one
+}
+
 func ExampleNoServersError() {
 	_, err := config.Parse(context.Background(), "settings.json", []byte(`{"editor.tabSize": 4}`), &config.Options{Format: "vscode"})
 	var none *config.NoServersError

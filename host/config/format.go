@@ -7,17 +7,27 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // A Format is one kind of config file. This package reads those with JSON itself;
-// packages below this one have those that need a parser of their own. It is safe for
-// concurrent use.
+// packages below this one have those that need a parser of their own, and [NewFormat] makes
+// those of other programs. It is safe for concurrent use.
 type Format = dialect.Dialect
 
-// Formats returns the formats that are always read: mcpServers, vscode, zed, kode,
-// ironclaw, opencode and crush, all of them JSON with comments.
-func Formats() []*Format {
-	return []*Format{dialect.MCPServers(), dialect.VSCode(), dialect.Zed(), dialect.Kode(), dialect.IronClaw(), dialect.OpenCode(), dialect.Crush()}
+// NewFormat returns a format for [Options].Formats: that of the JSON files of a program which has
+// its servers under a key, as an object with one member for each or a list with names. The words
+// are those that the program has for keys of this package, such as "cmd" for "command"; all others
+// are as they are here. It replaces no references when it writes an entry.
+func NewFormat(name, servers string, words map[string]string) *Format {
+	keys := dialect.OwnKeys()
+	for i, key := range keys {
+		keys[i] = key + "=" + cmp.Or(words[key], key)
+	}
+	return &Format{
+		Name: name, Key: servers, Kinds: []jsonc.Kind{jsonc.Array}, Words: strings.Join(keys, " "), Renames: map[string]string{"name": ""},
+		Writes: dialect.Writing{Transports: map[string]string{TransportStdio: TransportStdio, TransportHTTP: TransportHTTP, TransportSSE: TransportSSE, TransportAuto: ""}},
+	}
 }
 
 // document parses a file and tells which dialect it is in.
@@ -93,7 +103,7 @@ func (p *parser) likeliest(candidates []*dialect.Dialect, named bool, usual stri
 	best := dialect.Foreign
 	var found []*dialect.Dialect
 	for _, d := range candidates {
-		like := d.Like(p.file, &p.doc.Root)
+		like := d.LikenessOf(p.file, &p.doc.Root)
 		if like > best {
 			best, found = like, nil
 		}

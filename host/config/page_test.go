@@ -63,7 +63,7 @@ func newSample(t *testing.T, f *config.Format, path string) *sample {
 		return errChecked
 	})
 	assert.Is(t, err, errChecked, "%s", f.Name)
-	s.entry = append(f.Write(nil).Container, "x")
+	s.entry = append(f.Writing(nil).Container, "x")
 	if doc, err := config.ReadDocument(path, s.text, s.options()); err == nil && doc.Sections[0].Entries[0].Listed {
 		s.entry[len(s.entry)-1] = "0"
 	}

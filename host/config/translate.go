@@ -11,15 +11,11 @@ import (
 
 // translate turns what the file says of an entry into our vocabulary.
 func (e *entry) translate(found *dialect.Entry) {
-	if e.dialect.Translate == nil {
-		e.fields = dialect.Fields(found, nil)
-	} else {
-		var faults []dialect.Fault
-		e.fields, faults = e.dialect.Translate(found)
-		for _, fault := range faults {
-			e.note(fault)
-		}
+	fields, faults := e.dialect.FieldsOf(found)
+	for _, fault := range faults {
+		e.note(fault)
 	}
+	e.fields = fields
 	first := make(map[string]*dialect.Field, len(e.fields))
 	for i := range e.fields {
 		f := &e.fields[i]
@@ -63,5 +59,5 @@ func (e *entry) note(fault dialect.Fault) {
 
 // word returns how the file's program writes one of our keys.
 func (e *entry) word(key string) string {
-	return cmp.Or(e.dialect.Words[key], key)
+	return cmp.Or(e.write.Keys[key], key)
 }

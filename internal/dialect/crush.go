@@ -12,14 +12,19 @@ func crushNames() []string { return []string{"crush.json", ".crush.json"} }
 func Crush() *Dialect {
 	return &Dialect{
 		Name: "crush",
+		Key:  mcpKey,
 		Like: crushLike,
-		Sections: func(root *jsonc.Node) ([]Section, *Fault) {
-			return Under(root, "", mcpKey, `the file has no "mcp" object: put the servers in {"mcp": {}}`)
-		},
+		Words: "transport=type command args env url headers enabled=disabled connectTimeoutSeconds=timeout " +
+			"tools tools.allow=enabled_tools tools.deny=disabled_tools",
+		Foreign:   []string{"sessionless", "channel_enabled", "channel_reply"},
+		Keys:      []string{"oauth_client_id", "oauth_client_secret", "oauth_callback_port"},
 		Translate: crushFields,
-		Keys: []string{"disabled_tools", "enabled_tools", "sessionless", "oauth_client_id", "oauth_client_secret",
-			"oauth_callback_port", "channel_enabled", "channel_reply"},
-		Write: writesCrush,
+		Writes: Writing{
+			Transports: map[string]string{"stdio": "stdio", "http": "http", "sse": "sse"},
+			Always:     true,
+			References: BracedRefs,
+			Notes:      map[string]string{"connectTimeoutSeconds": "is called timeout there, in seconds"},
+		},
 	}
 }
 
@@ -52,16 +57,10 @@ func crushLike(filename string, root *jsonc.Node) Likeness {
 }
 
 // crushFields reads one server. What Crush would run to get a value is a fault.
-func crushFields(e *Entry) ([]Field, []Fault) {
-	fields := Fields(e, map[string]string{
-		"timeout": "connectTimeoutSeconds", "enabled_tools": "includeTools", "disabled_tools": "disabledTools",
-	})
-	var faults []Fault
+func crushFields(_ *Entry, fields []Field) (_ []Field, faults []Fault) {
 	for i := range fields {
 		f := &fields[i]
 		switch f.Key {
-		case "sessionless", "channel_enabled", "channel_reply":
-			f.Foreign = true
 		case "command", "args", "env", "headers", "url", "oauth_client_id", "oauth_client_secret":
 			faults = substituted(f.Value, f.At, faults)
 		}
@@ -85,18 +84,4 @@ func substituted(n *jsonc.Node, at jsonc.Path, faults []Fault) []Fault {
 		faults = substituted(&n.Members[i].Value, at.Key(n.Members[i].Key), faults)
 	}
 	return faults
-}
-
-func writesCrush(*jsonc.Node) *Writing {
-	return &Writing{
-		Container: []string{mcpKey},
-		Keys: Spelled("transport=type command args env url headers enabled=disabled connectTimeoutSeconds=timeout " +
-			"tools tools.allow=enabled_tools tools.deny=disabled_tools"),
-		Transports: map[string]string{"stdio": "stdio", "http": "http", "sse": "sse"},
-		Always:     true,
-		References: BracedRefs,
-		Notes: map[string]string{
-			"connectTimeoutSeconds": "is called timeout there, in seconds",
-		},
-	}
 }

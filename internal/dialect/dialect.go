@@ -1,6 +1,11 @@
 package dialect
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -49,46 +54,126 @@ type Dialect struct {
 	Name   string
 	Syntax Syntax
 
-	// Like says whether a file is of this kind. The filename is as given to Load.
+	// Key is that of the servers at the top of a file: an object with one member for each
+	// server or, if these kinds are allowed too, a list of servers with names, or null.
+	Key   string
+	Kinds []jsonc.Kind
+	// Absent is what to say of a file without Key. Default: to put the servers into an object.
+	Absent string
+	// Like says whether a file is of this kind. The filename is as given to Load. Default: if it
+	// has Key.
 	Like func(filename string, root *jsonc.Node) Likeness
-
 	// Sections returns the parts that hold servers, strongest first: of two entries
-	// of one title, the first counts.
+	// of one title, the first counts. Default: what stands at Key.
 	Sections func(root *jsonc.Node) ([]Section, *Fault)
+	// Skip says why an entry that stands at Key is no MCP server, or "". Default: all are.
+	Skip func(n *jsonc.Node) string
 
-	// Translate returns what an entry says, in the vocabulary of package config. Nil
-	// is the entry's own members. The value of the entry is an object.
-	Translate func(e *Entry) ([]Field, []Fault)
+	// Words are the keys of package config that the program itself knows, with its words where
+	// they differ, such as "args env=envs". A key that is not among them is written under the
+	// key of package config, which the program does not heed. "tools.allow" and "tools.deny" are
+	// the lists of tools of a program that has them in keys of their own. "enabled" is "disabled"
+	// in a program that has the opposite of it. A "/" leads into an object.
+	Words string
+	// Renames are other keys of the program with what they are in package config; one that is ""
+	// says nothing. Foreign are those that mean nothing here, and Keys those that Translate
+	// reads, for the hints on misspelled ones.
+	Renames       map[string]string
+	Foreign, Keys []string
+	// Translate returns what an entry says in the vocabulary of package config; the fields are
+	// those of the entry, under the keys of Words and Renames. The value of the entry is an
+	// object. Default: these fields.
+	Translate func(e *Entry, fields []Field) ([]Field, []Fault)
 
 	// Inputs returns the node that lists what the user is asked for, and its path; nil
 	// if the file has none. A nil function: the dialect has no inputs.
 	Inputs func(root *jsonc.Node) (*jsonc.Node, jsonc.Path)
-
-	// Keys are the keys of an entry that Translate reads, as written, for the hints
-	// on misspelled ones.
-	Keys []string
-
-	// Words are the keys of package config that the file's program calls otherwise, for
-	// error texts: "command" is "cmd" in one.
-	Words map[string]string
-
 	// Literal says that $VAR without braces stays as it is, as in that program.
 	Literal bool
-
 	// Scalars says that a variable may be a number, or null, which sets none.
 	Scalars bool
-
 	// InProject says that a relative "cwd" starts at the folder of the project, and not at
 	// that of the file.
 	InProject bool
-
-	// Write says how entries are written in the file with that root, which is nil for a
-	// new file.
-	Write func(root *jsonc.Node) *Writing
-
 	// Snake says that the file's program writes keys in snake_case, so that ours may
 	// be written in it too.
 	Snake bool
+
+	// Writes says how entries are written. Default of its Container: Key; its Keys are those of
+	// Words. Form changes it for the file with that root, which is nil for a new one.
+	Writes Writing
+	Form   func(root *jsonc.Node, w *Writing)
+}
+
+// LikenessOf says how sure it is that a file is of this kind.
+func (d *Dialect) LikenessOf(filename string, root *jsonc.Node) Likeness {
+	if d.Like != nil {
+		return d.Like(filename, root)
+	}
+	return CertainIf(root.Member(d.Key) != nil)
+}
+
+// SectionsOf returns the parts of a file that hold servers, strongest first.
+func (d *Dialect) SectionsOf(root *jsonc.Node) ([]Section, *Fault) {
+	if d.Sections != nil {
+		return d.Sections(root)
+	}
+	list, fault := Under(root, "", d.Key, d.Absent, d.Kinds...)
+	for _, section := range list {
+		for i := range section.Entries {
+			if e := &section.Entries[i]; d.Skip != nil {
+				e.Skip = d.Skip(e.Value)
+			}
+		}
+	}
+	return list, fault
+}
+
+// renames returns what the keys of the program are in package config, if that reads them otherwise.
+func (d *Dialect) renames() map[string]string {
+	keys := map[string]string{}
+	for key, word := range Spelled(d.Words) {
+		switch {
+		case key == word || strings.Contains(word, "/") || word == "type" || word == "disabled" || key == "args" && d.Writes.CommandLine:
+		case key == "connectTimeoutSeconds" && d.Writes.Milliseconds:
+			keys[word] = ConnectMilliseconds
+		default:
+			keys[word] = cmp.Or(map[string]string{"tools.allow": "includeTools", "tools.deny": "disabledTools"}[key], key)
+		}
+	}
+	maps.Copy(keys, d.Renames)
+	return keys
+}
+
+// Known are the keys of an entry that are the program's own.
+func (d *Dialect) Known() []string {
+	return slices.Concat(d.Keys, d.Foreign, slices.Collect(maps.Keys(d.renames())))
+}
+
+// FieldsOf returns what an entry says, in the vocabulary of package config.
+func (d *Dialect) FieldsOf(e *Entry) ([]Field, []Fault) {
+	fields := Fields(e, d.renames())
+	for i := range fields {
+		fields[i].Foreign = slices.Contains(d.Foreign, fields[i].Written)
+	}
+	if d.Translate == nil {
+		return fields, nil
+	}
+	return d.Translate(e, fields)
+}
+
+// Writing says how entries are written in the file with that root, which is nil for a new file.
+func (d *Dialect) Writing(root *jsonc.Node) *Writing {
+	w := d.Writes
+	w.Keys, w.Notes = Spelled(d.Words), map[string]string{}
+	maps.Copy(w.Notes, d.Writes.Notes)
+	if d.Key != "" {
+		w.Container = []string{d.Key}
+	}
+	if d.Form != nil {
+		d.Form(root, &w)
+	}
+	return &w
 }
 
 // A Document is a config file as a tree, with the places of its entries.

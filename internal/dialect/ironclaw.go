@@ -10,17 +10,16 @@ import (
 // servers with names.
 func IronClaw() *Dialect {
 	return &Dialect{
-		Name: "ironclaw",
-		Like: ironclawLike,
-		Sections: func(root *jsonc.Node) ([]Section, *Fault) {
-			return Under(root, "", "servers", "the file has no \"servers\": put the servers in {\"servers\": {}}", jsonc.Array)
-		},
-		Translate: func(e *Entry) ([]Field, []Fault) {
-			return ironclawFields(e), nil
-		},
-		Keys:  []string{"oauth", "metadata", "cached_tools"},
-		Snake: true,
-		Write: writesIronclaw,
+		Name:      "ironclaw",
+		Key:       "servers",
+		Kinds:     []jsonc.Kind{jsonc.Array},
+		Like:      ironclawLike,
+		Words:     "command args env url headers enabled description transport auth",
+		Renames:   map[string]string{"oauth": "auth"},
+		Foreign:   []string{"metadata", "cached_tools"},
+		Translate: ironclawFields,
+		Snake:     true,
+		Writes:    Writing{Transports: map[string]string{"stdio": "stdio", "http": "http", "auto": ""}},
 	}
 }
 
@@ -34,20 +33,16 @@ func ironclawLike(filename string, root *jsonc.Node) Likeness {
 	return CertainIf(base == "mcp-servers.json" || base == "mcp_servers.json" || root.Member("schema_version") != nil || m.Value.Kind == jsonc.Array)
 }
 
-func ironclawFields(e *Entry) []Field {
-	var fields []Field
+func ironclawFields(e *Entry, found []Field) (fields []Field, _ []Fault) {
 	behindSocket := false
-	for _, f := range Fields(e, map[string]string{"oauth": "auth"}) {
+	for _, f := range found {
 		switch {
 		case f.Key == "name" && f.Value.Kind == jsonc.String && f.Value.Text == e.Title:
 			continue // of a list
-		case f.Key == "metadata" || f.Key == "cached_tools":
-			f.Foreign = true
-			if f.Key == "metadata" && f.Value.Kind == jsonc.Object && e.Value.Member("description") == nil {
-				for _, of := range f.Inside(nil) {
-					if of.Key == "description" {
-						fields = append(fields, of)
-					}
+		case f.Key == "metadata" && f.Value.Kind == jsonc.Object && e.Value.Member("description") == nil:
+			for _, of := range f.Inside(nil) {
+				if of.Key == "description" {
+					fields = append(fields, of)
 				}
 			}
 		case f.Key == "transport" && f.Value.Kind == jsonc.Object:
@@ -64,14 +59,5 @@ func ironclawFields(e *Entry) []Field {
 	if behindSocket { // then that is the address
 		fields = slices.DeleteFunc(fields, func(f Field) bool { return f.Key == "url" && f.Value.Text == "" })
 	}
-	return fields
-}
-
-func writesIronclaw(*jsonc.Node) *Writing {
-	return &Writing{
-		Container:  []string{"servers"},
-		Keys:       Spelled("command args env url headers enabled description transport auth"),
-		Transports: map[string]string{"stdio": "stdio", "http": "http", "auto": ""},
-		References: NoReferences,
-	}
+	return fields, nil
 }

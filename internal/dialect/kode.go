@@ -23,9 +23,11 @@ func Kode() *Dialect {
 			}
 			return []Section{Named(root, "")}, nil
 		},
+		Words:     sharedWords(),
+		Renames:   sharedRenames(),
 		Translate: mcpServersFields,
 		Literal:   true,
-		Write:     func(*jsonc.Node) *Writing { return writesShared() },
+		Writes:    writesShared(),
 	}
 }
 

@@ -15,28 +15,29 @@ const serversKey = "mcpServers"
 func MCPServers() *Dialect {
 	return &Dialect{
 		Name: "mcpServers",
+		Key:  serversKey,
 		Like: func(_ string, root *jsonc.Node) Likeness {
 			return CertainIf(root.Member(serversKey) != nil || len(projects(root)) > 0)
 		},
 		Sections:  mcpServersSections,
+		Words:     sharedWords(),
+		Renames:   sharedRenames(),
 		Translate: mcpServersFields,
 		Keys:      []string{"envFilter"}, // of 1mcp
 		Literal:   true,
-		Write:     func(*jsonc.Node) *Writing { return writesShared(serversKey) },
+		Writes:    writesShared(),
 	}
 }
 
 // writesShared is for the files of ours, which others read too: all keys of ours stand in
 // them.
-func writesShared(container ...string) *Writing {
-	return &Writing{
-		Container:  container,
-		Keys:       Spelled(strings.Join(OwnKeys(), " ") + " transport=type"),
-		Transports: map[string]string{"stdio": "stdio", "http": "http", "sse": "sse", "auto": "auto"},
-		References: AllOwnRefs,
-		Notes:      map[string]string{},
-	}
+func writesShared() Writing {
+	return Writing{Transports: map[string]string{"stdio": "stdio", "http": "http", "sse": "sse", "auto": "auto"}, References: AllOwnRefs}
 }
+
+func sharedWords() string { return strings.Join(OwnKeys(), " ") + " transport=type" }
+
+func sharedRenames() map[string]string { return map[string]string{"oauthScopes": Scopes} } // of Kiro and Amazon Q
 
 func mcpServersSections(root *jsonc.Node) ([]Section, *Fault) {
 	if root.Kind != jsonc.Object {
@@ -108,15 +109,13 @@ func mateclawValue(text *jsonc.Node) (*jsonc.Node, error) {
 }
 
 // mcpServersFields reads an entry, which in a list has the keys of mcpproxy.
-func mcpServersFields(e *Entry) (fields []Field, faults []Fault) {
-	keys := map[string]string{"oauthScopes": Scopes} // of Kiro and Amazon Q
+func mcpServersFields(e *Entry, fields []Field) (_ []Field, faults []Fault) {
 	if e.Listed {
-		keys = map[string]string{
+		fields = Fields(e, map[string]string{
 			"name": "", "protocol": "type", "working_dir": "cwd",
 			"enabled_tools": "includeTools", "disabled_tools": "disabledTools",
-		}
+		})
 	}
-	fields = Fields(e, keys)
 	for i := range fields {
 		f := &fields[i]
 		if key, ok := strings.CutSuffix(f.Key, "Json"); ok && f.Value.Kind == jsonc.String && slices.Contains([]string{"args", "env", "headers"}, key) {

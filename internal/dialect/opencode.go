@@ -17,14 +17,26 @@ const mcpKey = "mcp"
 func OpenCode() *Dialect {
 	return &Dialect{
 		Name:      "opencode",
+		Key:       mcpKey,
 		Like:      openCodeLike,
 		Sections:  openCodeSections,
+		Words:     "transport=type command args=command env=environment cwd url headers enabled connectTimeoutSeconds=timeout",
 		Translate: openCodeFields,
-		Keys:      []string{"environment", "enabled", "disabled", "timeout"},
-		Words:     map[string]string{"env": "environment"},
 		Literal:   true,
 		InProject: true,
-		Write:     writesOpenCode,
+		Writes: Writing{
+			Transports:   map[string]string{"stdio": "local", "auto": "remote", "http": "", "sse": ""},
+			Always:       true,
+			Strict:       true,
+			CommandLine:  true,
+			Milliseconds: true,
+			References:   CurlyRefs,
+			Notes: map[string]string{
+				"transport":             "becomes remote there, which is streamable HTTP or else SSE",
+				"connectTimeoutSeconds": "is called timeout there, in milliseconds",
+			},
+		},
+		Form: secondForm,
 	}
 }
 
@@ -67,7 +79,7 @@ func hasSchema(root *jsonc.Node, word string) bool {
 }
 
 func openCodeSections(root *jsonc.Node) ([]Section, *Fault) {
-	list, fault := Under(root, "", mcpKey, `the file has no "mcp" object: put the servers in {"mcp": {}}`)
+	list, fault := Under(root, "", mcpKey, "")
 	if fault == nil && root.Member(mcpKey).Value.Kind == jsonc.Object {
 		list = []Section{openCodeServers(root)}
 	}
@@ -112,9 +124,8 @@ func onlySwitch(n *jsonc.Node) bool {
 
 // openCodeFields reads one server. Timeouts are in milliseconds: one number is for the
 // start.
-func openCodeFields(e *Entry) ([]Field, []Fault) {
-	var fields []Field
-	for _, f := range Fields(e, map[string]string{"environment": "env", "timeout": ConnectMilliseconds}) {
+func openCodeFields(_ *Entry, found []Field) (fields []Field, _ []Fault) {
+	for _, f := range found {
 		switch {
 		case f.Key == "command" && f.Value.Kind == jsonc.Array:
 			f.Key = CommandLine
@@ -127,25 +138,10 @@ func openCodeFields(e *Entry) ([]Field, []Fault) {
 	return fields, nil
 }
 
-// writesOpenCode says how servers are written: in the first form, which both versions
-// read, unless the file has the second one.
-func writesOpenCode(root *jsonc.Node) *Writing {
-	w := &Writing{
-		Container:    []string{mcpKey},
-		Keys:         Spelled("transport=type command args=command env=environment cwd url headers enabled connectTimeoutSeconds=timeout"),
-		Transports:   map[string]string{"stdio": "local", "auto": "remote", "http": "", "sse": ""},
-		Always:       true,
-		Strict:       true,
-		CommandLine:  true,
-		Milliseconds: true,
-		References:   CurlyRefs,
-		Notes: map[string]string{
-			"transport":             "becomes remote there, which is streamable HTTP or else SSE",
-			"connectTimeoutSeconds": "is called timeout there, in milliseconds",
-		},
-	}
+// secondForm has servers written in the second form, if the file has that; both versions read the first.
+func secondForm(root *jsonc.Node, w *Writing) {
 	if root == nil || root.Member(mcpKey) == nil || servers2(&root.Member(mcpKey).Value) == nil {
-		return w
+		return
 	}
 	w.Container = []string{mcpKey, "servers"}
 	w.Keys["enabled"] = "disabled"
@@ -153,5 +149,4 @@ func writesOpenCode(root *jsonc.Node) *Writing {
 	w.Keys["readTimeoutSeconds"] = "timeout/request"
 	w.Notes["connectTimeoutSeconds"] = "is called timeout.startup there, in milliseconds"
 	w.Notes["readTimeoutSeconds"] = "is called timeout.request there, in milliseconds"
-	return w
 }

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,12 +10,13 @@ import (
 
 // Under returns the section of the servers below a key of an object, which is at a path:
 // an object with one member for each server or, if these kinds are allowed too, a list of
-// servers with names, or null for none. If the key is absent, the text of the fault says how
-// to write it.
+// servers with names, or null for none. If the key is absent, the fault says how
+// to write it, by default as an object.
 func Under(holder *jsonc.Node, at jsonc.Path, key, absent string, allowed ...jsonc.Kind) ([]Section, *Fault) {
 	m := holder.Member(key)
 	if m == nil {
-		return nil, &Fault{Offset: holder.Offset, Text: absent, Absent: true}
+		object := fmt.Sprintf("the file has no %[1]q object: put the servers in {%[1]q: {}}", key)
+		return nil, &Fault{Offset: holder.Offset, Text: cmp.Or(absent, object), Absent: true}
 	}
 	at = at.Key(key)
 	switch kind := m.Value.Kind; {

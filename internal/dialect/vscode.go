@@ -12,6 +12,7 @@ import (
 func VSCode() *Dialect {
 	return &Dialect{
 		Name:     "vscode",
+		Key:      "servers",
 		Like:     vscodeLike,
 		Sections: vscodeSections,
 		Inputs: func(root *jsonc.Node) (*jsonc.Node, jsonc.Path) {
@@ -21,23 +22,29 @@ func VSCode() *Dialect {
 			}
 			return nil, ""
 		},
+		Words:     "command args env cwd url headers transport=type",
 		Translate: vscodeFields,
 		Keys:      []string{"envFile", "dev", "gallery", "version", "sandbox", "sandboxEnabled"},
 		Literal:   true,
 		Scalars:   true,
-		Write:     writesVSCode,
+		Writes: Writing{
+			Transports: map[string]string{"stdio": "stdio", "http": "http", "sse": "sse"},
+			References: EditorRefs,
+			Notes: map[string]string{
+				"enabled":   "has no place in VS Code, which would start the server: leave it out there, or switch it off in the editor",
+				"transport": "VS Code knows http, which falls back to sse, and sse",
+			},
+		},
 	}
 }
 
 // vscodeFields says that a sandbox that is asked for is not there. A list of tools is
 // Copilot's, which VS Code does not heed.
-func vscodeFields(e *Entry) ([]Field, []Fault) {
-	var faults []Fault
+func vscodeFields(e *Entry, fields []Field) (_ []Field, faults []Fault) {
 	if m := e.Value.Member("sandboxEnabled"); m != nil && m.Value.Text == "true" {
 		faults = append(faults, Fault{Offset: m.Offset, At: e.At.Key(m.Key), Warning: true,
 			Text: "is the sandbox of VS Code, which there is not here: the server runs without it; write \"isolation\" to confine it"})
 	}
-	fields := Fields(e, nil)
 	for i := range fields {
 		fields[i].Foreign = fields[i].Key == "tools" && fields[i].Value.Kind == jsonc.Array
 	}
@@ -73,20 +80,7 @@ func vscodeLike(filename string, root *jsonc.Node) Likeness {
 
 func vscodeSections(root *jsonc.Node) ([]Section, *Fault) {
 	holder, at := vscodeHolder(root)
-	return Under(holder, at, "servers", "the file has no \"servers\" object: put the servers in {\"servers\": {}}")
-}
-
-func writesVSCode(*jsonc.Node) *Writing {
-	return &Writing{
-		Container:  []string{"servers"},
-		Keys:       Spelled("command args env cwd url headers transport=type"),
-		Transports: map[string]string{"stdio": "stdio", "http": "http", "sse": "sse"},
-		References: EditorRefs,
-		Notes: map[string]string{
-			"enabled":   "has no place in VS Code, which would start the server: leave it out there, or switch it off in the editor",
-			"transport": "VS Code knows http, which falls back to sse, and sse",
-		},
-	}
+	return Under(holder, at, "servers", "")
 }
 
 // isObject reports whether n has a member that is an object.

@@ -22,11 +22,7 @@ type Writing struct {
 	// Container is where the servers of a new file stand.
 	Container []string
 
-	// Keys are those of package config that the program itself knows, with the key that
-	// it has for them. A key that is not among them is written under the key of package
-	// config, which the program does not heed. "tools.allow" and "tools.deny" are the
-	// lists of tools of a program that has them in keys of their own. "enabled" is "disabled" in a
-	// program that has the opposite of it. A "/" leads into an object.
+	// Keys are those of package config with the words of the program, see [Dialect].Words.
 	Keys map[string]string
 
 	// Strict says that the program refuses a file with keys or transports that it does not

@@ -8,53 +8,40 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-const serversKey = "mcp_servers"
-
 // Format returns the format of the config.toml of Codex, called "codex".
 func Format() *config.Format {
 	return &dialect.Dialect{
 		Name:   "codex",
 		Syntax: dialect.Syntax{Extensions: []string{".toml"}, Parse: parse, Edit: edits()},
-		Like: func(_ string, root *jsonc.Node) dialect.Likeness {
-			return dialect.CertainIf(root.Member(serversKey) != nil)
-		},
-		Sections: func(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
-			return dialect.Under(root, "", serversKey, "the file has no servers: write them as tables [mcp_servers.NAME]")
-		},
+		Key:    "mcp_servers",
+		Absent: "the file has no servers: write them as tables [mcp_servers.NAME]",
+		Words: "command args env cwd url headers=http_headers enabled required " +
+			"connectTimeoutSeconds=startup_timeout_sec readTimeoutSeconds=tool_timeout_sec tools tools.allow=enabled_tools tools.deny=disabled_tools",
+		Renames:   map[string]string{"startup_timeout_ms": dialect.ConnectMilliseconds, "scopes": dialect.Scopes},
+		Foreign:   []string{"default_tools_approval_mode", "supports_parallel_tool_calls", "environment_id"},
+		Keys:      []string{"env_vars", "bearer_token_env_var", "env_http_headers"},
 		Translate: translate,
-		Keys: []string{"env_vars", "bearer_token_env_var", "http_headers", "env_http_headers", "startup_timeout_sec",
-			"startup_timeout_ms", "tool_timeout_sec", "enabled_tools", "disabled_tools"},
-		Words:   map[string]string{"headers": "http_headers"},
-		Literal: true,
-		Snake:   true,
-		Write: func(*jsonc.Node) *dialect.Writing {
-			return &dialect.Writing{
-				Container: []string{serversKey},
-				Keys: dialect.Spelled("command args env cwd url headers=http_headers enabled required " +
-					"connectTimeoutSeconds=startup_timeout_sec readTimeoutSeconds=tool_timeout_sec tools tools.allow=enabled_tools tools.deny=disabled_tools"),
-				Transports: map[string]string{"stdio": "", "http": ""},
-				URL:        "http",
-				References: dialect.NoReferences,
-				Notes:      map[string]string{"transport": "is told by the keys there: a url is streamable HTTP"},
-			}
+		Literal:   true,
+		Snake:     true,
+		Writes: dialect.Writing{
+			Transports: map[string]string{"stdio": "", "http": ""},
+			URL:        "http",
+			Notes:      map[string]string{"transport": "is told by the keys there: a url is streamable HTTP"},
 		},
 	}
 }
 
 // translate reads one table.
-func translate(e *dialect.Entry) (fields []dialect.Field, faults []dialect.Fault) {
-	keys := map[string]string{
-		"http_headers": "headers", "startup_timeout_sec": "connectTimeoutSeconds", "tool_timeout_sec": "readTimeoutSeconds",
-		"startup_timeout_ms": dialect.ConnectMilliseconds, "enabled_tools": "includeTools", "disabled_tools": "disabledTools",
-		"scopes": dialect.Scopes,
-	}
-	if e.Value.Member("type") == nil && e.Value.Member("transport") == nil {
-		keys["url"] = "httpUrl" // Codex has no other remote transport
-	}
+func translate(e *dialect.Entry, found []dialect.Field) (fields []dialect.Field, faults []dialect.Fault) {
 	var passed []dialect.Field
-	for _, f := range dialect.Fields(e, keys) {
+	for _, f := range found {
 		var more []dialect.Field
 		switch f.Key {
+		case "url":
+			if e.Value.Member("type") == nil && e.Value.Member("transport") == nil {
+				f.Key = "httpUrl" // Codex has no other remote transport
+			}
+			more = []dialect.Field{f}
 		case "env_vars":
 			passed, faults = f.Variables(faults)
 			for i := range passed {
@@ -98,9 +85,6 @@ func translate(e *dialect.Entry) (fields []dialect.Field, faults []dialect.Fault
 			}
 			faults = append(faults, dialect.Fault{Offset: f.Offset, At: f.At, Warning: true,
 				Text: "is ignored: the server says which resource it is, and users log in by OAuth"})
-			f.Foreign = true
-			more = []dialect.Field{f}
-		case "default_tools_approval_mode", "supports_parallel_tool_calls", "environment_id":
 			f.Foreign = true
 			more = []dialect.Field{f}
 		default:

@@ -16,6 +16,7 @@ func Continue() *config.Format {
 	return &dialect.Dialect{
 		Name:   "continue",
 		Syntax: syntax(),
+		Key:    "mcpServers",
 		Like: func(filename string, root *jsonc.Node) dialect.Likeness {
 			m := root.Member("mcpServers")
 			if m == nil && strings.Contains(filepath.ToSlash(filename), ".continue/") { // which says what is missing
@@ -30,33 +31,30 @@ func Continue() *config.Format {
 			}
 			return list, fault
 		},
+		Words: "transport=type command args env cwd url headers=requestOptions/headers " +
+			"connectTimeoutSeconds=connectionTimeout",
+		Renames:   map[string]string{"name": ""},
+		Foreign:   []string{"faviconUrl", "serverName", "sourceFile"},
+		Keys:      []string{"apiKey", "requestOptions"},
 		Translate: continueFields,
-		Keys:      []string{"apiKey", "requestOptions", "connectionTimeout", "faviconUrl", "serverName", "sourceFile"},
 		Literal:   true,
-		Write: func(*jsonc.Node) *dialect.Writing {
-			return &dialect.Writing{
-				Empty:     "mcpServers: []\n",
-				Container: []string{"mcpServers"},
-				Keys: dialect.Spelled("transport=type command args env cwd url headers=requestOptions/headers " +
-					"connectTimeoutSeconds=connectionTimeout"),
-				Transports:   map[string]string{"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
-				Milliseconds: true,
-				References:   dialect.SecretRefs,
-				Notes: map[string]string{
-					"connectTimeoutSeconds": "is called connectionTimeout there, in milliseconds",
-					"enabled":               "has no place in Continue, which would start the server: leave it out there",
-				},
-			}
+		Writes: dialect.Writing{
+			Empty:        "mcpServers: []\n",
+			Transports:   map[string]string{"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
+			Milliseconds: true,
+			References:   dialect.SecretRefs,
+			Notes: map[string]string{
+				"connectTimeoutSeconds": "is called connectionTimeout there, in milliseconds",
+				"enabled":               "has no place in Continue, which would start the server: leave it out there",
+			},
 		},
 	}
 }
 
 // continueFields reads one server.
-func continueFields(e *dialect.Entry) (fields []dialect.Field, faults []dialect.Fault) {
-	for _, f := range dialect.Fields(e, map[string]string{"name": "", "connectionTimeout": dialect.ConnectMilliseconds}) {
+func continueFields(_ *dialect.Entry, found []dialect.Field) (fields []dialect.Field, faults []dialect.Fault) {
+	for _, f := range found {
 		switch {
-		case f.Key == "faviconUrl" || f.Key == "serverName" || f.Key == "sourceFile":
-			f.Foreign = true
 		case f.Key == "apiKey" && f.Value.Kind == jsonc.String:
 			f.Key, f.Name = "headers", "Authorization"
 			f.Value = dialect.Text(f.Value, "Bearer "+f.Value.Text)

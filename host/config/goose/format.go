@@ -14,61 +14,46 @@ func syntax() dialect.Syntax {
 
 // Format returns the format of the config.yaml of Goose, called "goose".
 func Format() *config.Format {
-	return &dialect.Dialect{
+	d := &dialect.Dialect{
 		Name:   "goose",
 		Syntax: syntax(),
-		Like: func(_ string, root *jsonc.Node) dialect.Likeness {
-			return dialect.CertainIf(root.Member("extensions") != nil)
-		},
-		Sections:  sections,
-		Translate: translate,
-		Keys:      []string{"cmd", "envs", "env_keys", "uri", "available_tools", "bundled", "display_name"},
-		Words:     map[string]string{"command": "cmd", "url": "uri", "env": "envs"},
-		Snake:     true,
-		Write: func(*jsonc.Node) *dialect.Writing {
-			return &dialect.Writing{
-				Empty:     "extensions: {}\n",
-				Container: []string{"extensions"},
-				Keys: dialect.Spelled("command=cmd args env=envs url=uri headers enabled description " +
-					"transport=type readTimeoutSeconds=timeout tools tools.allow=available_tools"),
-				Transports: map[string]string{"stdio": "stdio", "http": "streamable_http", "sse": "sse"},
-				Always:     true,
-				Name:       "name",
-				References: dialect.BracedRefs,
-				Notes:      map[string]string{"readTimeoutSeconds": "is called timeout there, in seconds"},
+		Key:    "extensions",
+		Kinds:  []jsonc.Kind{jsonc.Array, jsonc.Null},
+		Absent: `the file has no servers: put them under "extensions"`,
+		Skip: func(n *jsonc.Node) string {
+			if isBuiltin(n) {
+				return "it is built into Goose, which only Goose can run"
 			}
+			return ""
+		},
+		Words: "command=cmd args env=envs url=uri headers enabled description " +
+			"transport=type readTimeoutSeconds=timeout tools tools.allow=available_tools",
+		Renames: map[string]string{"name": "", "display_name": "", "bundled": ""},
+		Keys:    []string{"env_keys"},
+		Snake:   true,
+		Writes: dialect.Writing{
+			Empty:      "extensions: {}\n",
+			Transports: map[string]string{"stdio": "stdio", "http": "streamable_http", "sse": "sse"},
+			Always:     true,
+			Name:       "name",
+			References: dialect.BracedRefs,
+			Notes:      map[string]string{"readTimeoutSeconds": "is called timeout there, in seconds"},
 		},
 	}
-}
-
-func sections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
-	list, fault := dialect.Under(root, "", "extensions", `the file has no servers: put them under "extensions"`, jsonc.Array, jsonc.Null)
-	for _, section := range list {
-		for i := range section.Entries {
-			if e := &section.Entries[i]; isBuiltin(e.Value) {
-				e.Skip = "it is built into Goose, which only Goose can run"
-			}
-		}
+	d.Translate = func(_ *dialect.Entry, fields []dialect.Field) ([]dialect.Field, []dialect.Fault) {
+		return translate(d, fields)
 	}
-	return list, fault
+	return d
 }
 
 // translate reads one extension.
-func translate(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
-	keys := map[string]string{
-		"name": "", "display_name": "", "bundled": "",
-		"cmd": "command", "envs": "env", "uri": "url", "timeout": "readTimeoutSeconds", "available_tools": "includeTools",
-	}
-	found := dialect.Fields(e, keys)
-	if m := e.Value.Member("config"); m != nil && m.Value.Kind == jsonc.Object {
-		// An older form has all but "enabled" one level deeper.
-		found = append(found, dialect.Fields(&dialect.Entry{At: e.At.Key("config"), Value: &m.Value}, keys)...)
-	}
-	var fields, passed []dialect.Field
-	var faults []dialect.Fault
+func translate(d *dialect.Dialect, found []dialect.Field) (fields []dialect.Field, faults []dialect.Fault) {
+	var passed []dialect.Field
 	for _, f := range found {
 		switch {
-		case f.Key == "config" && f.Value.Kind == jsonc.Object:
+		case f.Key == "config" && f.Value.Kind == jsonc.Object: // an older form has all but "enabled" there
+			inner, more := d.FieldsOf(&dialect.Entry{At: f.At, Value: f.Value})
+			fields, faults = append(fields, inner...), append(faults, more...)
 		case f.Key == "env_keys": // from the environment, or else from the secret store
 			passed, faults = f.Variables(faults)
 			for i := range passed {
