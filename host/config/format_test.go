@@ -16,6 +16,7 @@ import (
 // TestWhichFormat: a format is told from the name and the content, and a doubt is an error.
 func TestWhichFormat(t *testing.T) {
 	const entry = `{"a": {"command": "x"}}`
+	known := strings.Join(formatNames(Formats()), ", ")
 	for _, test := range []struct{ file, in, want string }{
 		{"any.json", `{"mcpServers": ` + entry + `}`, "mcpServers"},
 		{"any", `{"mcpServers": ` + entry + `}`, "mcpServers"},
@@ -39,8 +40,8 @@ func TestWhichFormat(t *testing.T) {
 		{"any.json", `{"context_servers": ` + entry + `}`, "zed"},
 		{"any.json", `{"context_servers": {}, "mcpServers": {}}`, "f: the file may be of the formats mcpServers and zed: say which one with Options.Format"},
 		{"any.json", `{"mcp": {"servers": {}}, "mcpServers": {}}`, "f: the file may be of the formats mcpServers and vscode: say which one with Options.Format"},
-		{"config.toml", `x = 1`, "f: no format reads .toml files, these are read: mcpServers, vscode, zed, kode, ironclaw, opencode, crush; Options.Formats may add codex.Format() of the package host/config/codex, or goose.Format() or goose.Continue() of host/config/goose"},
-		{"config.YAML", `x: 1`, "f: no format reads .yaml files, these are read: mcpServers, vscode, zed, kode, ironclaw, opencode, crush; Options.Formats may add codex.Format() of the package host/config/codex, or goose.Format() or goose.Continue() of host/config/goose"},
+		{"config.toml", `x = 1`, "f: no format reads .toml files, these are read: " + known + "; Options.Formats may add codex.Format() of the package host/config/codex, or goose.Format() or goose.Continue() of host/config/goose"},
+		{"config.YAML", `x: 1`, "f: no format reads .yaml files, these are read: " + known + "; Options.Formats may add codex.Format() of the package host/config/codex, or goose.Format() or goose.Continue() of host/config/goose"},
 		{"opencode.json", `{"mcp": {"servers": {"r": {"url": "https://x.example/mcp"}}}}`, "opencode"},
 		{"OpenCode.jsonc", `{"mcp": ` + entry + `}`, "opencode"},
 		{"opencode.json", `{"mcp": {}}`, "opencode"},
