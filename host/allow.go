@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/internal/launch"
+	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -66,9 +67,6 @@ func (e *StaleLaunchError) Error() string {
 type consents struct {
 	mu   sync.Mutex
 	book *consent.Book
-
-	following sync.Mutex // guards the following
-	followed  bool       // a goroutine looks what others decide
 }
 
 // book returns the book of Options, or the one in StateDir.
@@ -199,9 +197,9 @@ func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
 
 // askAgain has the user asked again what was not answered.
 func (s *server) askAgain() {
-	s.mu.Lock()
+	s.supervisor.mu.Lock()
 	t := s.transport
-	s.mu.Unlock()
+	s.supervisor.mu.Unlock()
 	if g, ok := t.(*guarded); ok {
 		g.refused.Store(nil)
 	}
@@ -278,14 +276,15 @@ func (h *Host) forbid(ctx context.Context, name string) error {
 	if sv, err := h.supervisor(name); err == nil {
 		sv.interrupt(nil)
 	}
-	return h.change(ctx, "deny", name, func(_ context.Context, sv *supervisor, old *server) (wait, error) {
+	return h.change(ctx, "deny", name, func(ctx context.Context, sv *supervisor, old *server) (wait, error) {
 		denied := h.notAllowed(h.ctx, old.entry)
 		if denied == nil || !old.needsConsent() {
 			return nil, nil
 		}
 		s := sv.newServer(old.entry)
-		s.enabled, s.err = true, denied
-		return sv.put(old, s), nil
+		s.err = denied
+		_, calls, _ := sv.handle(ctx, lifecycle.Refuse, s)
+		return calls, nil
 	})
 }
 

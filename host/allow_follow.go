@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 )
 
 // consentInterval is how often the host looks whether another process, or the program
@@ -15,34 +16,12 @@ const consentInterval = time.Second
 // rejectedGrace is how long calls of a server that was denied elsewhere may go on.
 const rejectedGrace = 5 * time.Second
 
-// followConsents sees to it that what is decided elsewhere counts here: a server that
-// waits starts when it is allowed, and one that runs stops when it is denied. As
-// long as a server stands for which that matters there is one goroutine for all.
-func (h *Host) followConsents() {
-	h.consents.following.Lock()
-	defer h.consents.following.Unlock()
-	if !h.consents.followed && len(h.guardedSupervisors()) > 0 {
-		h.consents.followed = true
-		h.ending.Go(h.obeyConsents)
-	}
-}
-
-// obeyConsents starts and stops servers as was decided, until there is none that
-// has to be allowed.
+// obeyConsents starts and stops servers as is decided elsewhere, until there is none that has to be allowed:
+// a server that waits starts when it is allowed, and one that runs stops when it is denied.
 func (h *Host) obeyConsents() {
-	ticker := time.NewTicker(consentInterval)
-	defer ticker.Stop()
 	for {
-		select {
-		case <-ticker.C:
-		case <-h.intake.Done():
-			return
-		}
-		h.consents.following.Lock()
 		supervisors := h.guardedSupervisors()
-		h.consents.followed = len(supervisors) > 0
-		h.consents.following.Unlock()
-		if len(supervisors) == 0 {
+		if len(supervisors) == 0 || feed.Sleep(h.intake, consentInterval) != nil {
 			return
 		}
 		for _, sv := range supervisors {
@@ -81,4 +60,6 @@ func (h *Host) decided(sv *supervisor) func() error {
 }
 
 // needsConsent reports whether what is decided about the server matters now.
-func (s *server) needsConsent() bool { return s.entry.Source.Scope.NeedsApproval() && s.isOn() }
+func (s *server) needsConsent() bool {
+	return s.entry.Source.Scope.NeedsApproval() && s.supervisor.enabled()
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 )
 
 // A Report says what [Host.Apply] did, by the names of servers, in the order of
@@ -77,7 +78,7 @@ func (h *Host) beginApply(ctx context.Context, c *config.Config) (steps []*step,
 		leave()
 		return nil, nil, err
 	}
-	h.followConsents()
+	h.following.Wake()
 	h.warn(c.Warnings)
 	going, stop := h.whileOpen(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
@@ -211,13 +212,22 @@ type step struct {
 	supervisor *supervisor
 	entry      *config.Server   // nil: it is removed
 	entries    []*config.Server // of which it was chosen, strongest first: the first that may be started is to run
-	done       bool             // nothing is to be done
 
 	begun chan struct{} // closed when what can be done at once is done
 	ended chan struct{} // closed when the following are known
 
-	outcome outcome
-	err     error
+	did lifecycle.Action // empty if another step decides
+	err error
+}
+
+// waits reports whether the step has something to do yet.
+func (st *step) waits() bool {
+	select {
+	case <-st.begun:
+		return false
+	default:
+		return true
+	}
 }
 
 // claimLocked has a change decide about one server: it is to run as an entry, which was
@@ -226,12 +236,12 @@ type step struct {
 func (h *Host) claimLocked(name string, entry *config.Server, entries []*config.Server) *step {
 	sv := h.supervisors[name]
 	if sv == nil {
-		sv = &supervisor{host: h, name: name, meter: new(callMeter), changing: make(chan struct{}, 1)}
+		sv = h.newSupervisor(name)
 		h.supervisors[name] = sv
 		h.order = append(slices.Clone(h.order), name)
 	}
 	st := &step{supervisor: sv, entry: entry, entries: entries, begun: make(chan struct{}), ended: make(chan struct{})}
-	st.done = sv.claim(st)
+	sv.claim(st)
 	return st
 }
 
@@ -287,9 +297,7 @@ func (h *Host) candidates(c *config.Config, e *config.Server) []*config.Server {
 
 // take takes a step, if anything is to be done.
 func (h *Host) take(ctx context.Context, st *step) {
-	if st.done {
-		close(st.begun)
-		close(st.ended)
+	if !st.waits() {
 		return
 	}
 	entry := st.entry
@@ -301,43 +309,38 @@ func (h *Host) take(ctx context.Context, st *step) {
 	if err == nil && until != nil {
 		err = until(ctx)
 	}
-	if errors.Is(err, ErrOvertaken) {
-		st.outcome = overtaken
-		close(st.ended)
-		return
+	if !errors.Is(err, ErrOvertaken) {
+		st.did, st.err = did, err
 	}
-	st.outcome, st.err = did, err
 	close(st.ended) // before those who hear of it can look
-	h.record(ctx, did, entry, began, err)
+	h.record(ctx, st.did, entry, began, st.err)
 }
 
-// begin does what is to be done at once, and returns what is to be waited for then.
-func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
+// begin does what is to be done at once, and returns what was, and what is to be waited for then.
+func (h *Host) begin(ctx context.Context, st *step) (did lifecycle.Action, until wait, err error) {
 	defer close(st.begun)
-	defer st.supervisor.stepped()
+	did = lifecycle.Keep
 	st.supervisor.interrupt(st)
-	own, leave, err := st.supervisor.enter(ctx, false)
-	if err != nil {
-		return failed, nil, err
-	}
-	defer leave()
-	if !st.supervisor.decides(st) {
-		return overtaken, nil, nil
-	}
-	did, until, err := st.supervisor.apply(own, st.entry)
-	if st.entry == nil {
-		h.remove(st.supervisor, st)
-	}
-	if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
-		return overtaken, nil, nil
-	}
+	until, err = st.supervisor.hold(ctx, "apply", false, func(own context.Context, _ *server) (until wait, err error) {
+		if !st.supervisor.decides(st) {
+			return nil, ErrOvertaken
+		}
+		did, until, err = st.supervisor.apply(own, st.entry)
+		if st.entry == nil {
+			h.remove(st.supervisor, st)
+		}
+		return until, err
+	})
 	return did, until, err
 }
 
 // record records what became of a server since a step began; the entry may be nil.
-func (h *Host) record(ctx context.Context, did outcome, entry *config.Server, began time.Time, err error) {
-	kind := map[outcome]string{started: "start", stopped: "stop", replaced: "replace", failed: "replace"}[did]
-	if kind != "" && entry != nil {
+func (h *Host) record(ctx context.Context, did lifecycle.Action, entry *config.Server, began time.Time, err error) {
+	kind := map[lifecycle.Action]string{
+		lifecycle.Launch: "start", lifecycle.Stop: "stop", lifecycle.Restart: "replace", lifecycle.Promote: "replace",
+		lifecycle.Keep: "replace", lifecycle.Discard: "replace", lifecycle.Note: "replace",
+	}[did]
+	if kind != "" && entry != nil && (did != lifecycle.Note || err != nil) {
 		h.events.Record(ctx, events.OfServer(kind, entry, began, err))
 	}
 }
@@ -357,8 +360,9 @@ func (h *Host) remove(sv *supervisor, st *step) {
 // are not ready.
 func (h *Host) report(ctx context.Context, steps []*step) (Report, *ServersError) {
 	report, failed := Report{Failed: map[string]error{}}, &ServersError{Failed: map[string]error{}}
-	lists := map[outcome]*[]string{
-		kept: &report.Kept, started: &report.Started, stopped: &report.Stopped, replaced: &report.Replaced, overtaken: new([]string),
+	lists := map[lifecycle.Action]*[]string{
+		lifecycle.None: &report.Kept, lifecycle.Launch: &report.Started, lifecycle.Stop: &report.Stopped,
+		lifecycle.Restart: &report.Replaced, lifecycle.Promote: &report.Replaced,
 	}
 	for _, st := range steps {
 		name := st.supervisor.name
@@ -374,11 +378,11 @@ func (h *Host) report(ctx context.Context, steps []*step) (Report, *ServersError
 			}
 			continue
 		}
-		list := lists[st.outcome]
+		list := lists[st.did]
 		switch {
-		case st.outcome == kept && st.entry == nil:
+		case st.did == lifecycle.None && st.entry == nil:
 			list = nil
-		case st.outcome == started && denial(st.err) != nil:
+		case st.did == lifecycle.Launch && denial(st.err) != nil:
 			list = &report.NotAllowed
 		}
 		if list != nil {

@@ -3,10 +3,10 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -19,18 +19,20 @@ var ErrOvertaken = errors.New("host: another change of the server has overtaken 
 // Enable starts a server and returns when it is ready, or with the error of its
 // first attempt; it then goes on trying. It does not wait for a lazy server.
 func (h *Host) Enable(ctx context.Context, name string) error {
-	return h.change(ctx, "enable", name, func(_ context.Context, sv *supervisor, s *server) (wait, error) {
-		if !s.usable() || s.status().Stage == StageNotAllowed { // if that was about to end it
-			s = sv.renew(s)
+	return h.change(ctx, "enable", name, func(ctx context.Context, sv *supervisor, s *server) (wait, error) {
+		s.refuse(s.running()) // if that is about to be done
+		if s.usable() {
+			return s.untilStarted(), nil
 		}
-		return s.untilStarted(), nil
+		return sv.renew(ctx, s).untilStarted(), nil
 	})
 }
 
-// renew starts a new server of the same entry in the place of one that does not run.
-func (sv *supervisor) renew(old *server) *server {
+// renew starts a new server of the configured entry in the place of one that does not run.
+func (sv *supervisor) renew(ctx context.Context, old *server) *server {
 	s := sv.newServer(sv.configured(old))
-	sv.start(old, s)
+	s.prepare()
+	_, _, _ = sv.handle(ctx, lifecycle.Start, s)
 	sv.note(nil, nil)
 	return s
 }
@@ -50,12 +52,12 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 	if sv, err := h.supervisor(name); err == nil {
 		sv.interrupt(nil)
 	}
-	return h.change(ctx, "disable", name, func(_ context.Context, sv *supervisor, old *server) (wait, error) {
+	return h.change(ctx, "disable", name, func(ctx context.Context, sv *supervisor, old *server) (wait, error) {
 		s := sv.newServer(sv.configured(old))
-		s.enabled, s.err = false, nil
-		until := sv.put(old, s)
+		s.err = nil
+		_, calls, _ := sv.handle(ctx, lifecycle.Disable, s)
 		sv.note(nil, nil)
-		return until, nil
+		return calls, nil
 	})
 }
 
@@ -69,11 +71,11 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 func (h *Host) Restart(ctx context.Context, name string) error {
 	return h.change(ctx, "restart", name, func(ctx context.Context, sv *supervisor, s *server) (wait, error) {
 		s.askAgain()
-		switch until, applied, err := sv.reapply(ctx); {
-		case applied:
+		switch did, until, err := sv.apply(ctx, sv.configured(s)); {
+		case did != lifecycle.None:
 			return until, err
 		case !s.usable():
-			return sv.renew(s).firstAttempt, nil
+			return sv.renew(ctx, s).firstAttempt, nil
 		case s.perUser():
 			h.inBackground(closing(s.pool.end(false)))
 			return nil, nil
@@ -128,18 +130,9 @@ func atOnce[T any](list []T, f func(T) error) error {
 	return errors.Join(errs...)
 }
 
-// reapply makes the server what is configured, if it is not. It reports whether it was not.
-func (sv *supervisor) reapply(ctx context.Context) (until wait, applied bool, err error) {
-	if u := sv.lacks(); u != nil {
-		_, until, err = sv.apply(ctx, u.Entry)
-		return until, true, err
-	}
-	return nil, false, nil
-}
-
 func (sv *supervisor) refresh(ctx context.Context, s *server) (until wait, err error) {
-	switch until, applied, err := sv.reapply(ctx); {
-	case applied:
+	switch did, until, err := sv.apply(ctx, sv.configured(s)); {
+	case did != lifecycle.None:
 		return until, err
 	case s.perUser():
 		if _, ok := session.UserOf(ctx); ok {
@@ -151,8 +144,10 @@ func (sv *supervisor) refresh(ctx context.Context, s *server) (until wait, err e
 	case s.running() == nil:
 		return nil, s.relist(ctx)
 	}
-	_, err = sv.replace(ctx, s, sv.newServer(s.entry))
-	return nil, err
+	next := sv.newServer(s.entry)
+	next.prepare()
+	_, until, err = sv.handle(ctx, lifecycle.Start, next)
+	return until, err
 }
 
 // A wait waits for what a change has begun, when others may make the next one. A nil
@@ -173,7 +168,12 @@ func (h *Host) change(ctx context.Context, what, name string, f func(context.Con
 	if err != nil {
 		return err
 	}
-	until, err := sv.hold(ctx, what, f)
+	until, err := sv.hold(ctx, what, true, func(own context.Context, s *server) (wait, error) {
+		if s == nil {
+			return nil, &UnknownServerError{name, h.names()}
+		}
+		return f(own, sv, s)
+	})
 	if err == nil && until != nil {
 		err = until(ctx)
 	}
@@ -182,22 +182,4 @@ func (h *Host) change(ctx context.Context, what, name string, f func(context.Con
 		return ErrClosed
 	}
 	return err
-}
-
-// hold runs f while no other change of the server runs.
-func (sv *supervisor) hold(ctx context.Context, what string, f func(context.Context, *supervisor, *server) (wait, error)) (wait, error) {
-	own, leave, err := sv.enter(ctx, true)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s := sv.now()
-	if s == nil {
-		return nil, &UnknownServerError{sv.name, sv.host.names()}
-	}
-	until, err := f(own, sv, s)
-	if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
-		err = fmt.Errorf("server %q: %s: %w", sv.name, what, ErrOvertaken)
-	}
-	return until, err
 }

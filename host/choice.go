@@ -67,18 +67,16 @@ func (sv *supervisor) waiting() []*config.Server {
 	return entries[:max(i, 0)]
 }
 
-// enabled reports whether there is a server that is not switched off.
+// enabled reports whether there is a server that is meant to run.
 func (sv *supervisor) enabled() bool {
-	s := sv.now()
-	return s != nil && s.isOn()
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.state.Enabled()
 }
 
 // choices returns the entries of which the supervisor runs one, and that which was chosen last.
 func (sv *supervisor) choices() (entries []*config.Server, last *config.Server) {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
-	if sv.wanted == nil {
-		return nil, nil
-	}
 	return sv.wanted.entries, sv.wanted.entry
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -51,6 +52,7 @@ type Host struct {
 	gone          chan struct{}  // closed when nothing is left
 	ending        sync.WaitGroup // replaced, removed and idle servers that finish their calls
 	consents      consents
+	following     *again.Task // does what others decide about launches, while there are servers for which that matters
 	events        *events.Recorder
 	stopFollowing func()        // ends the news of logins; nil without Logins
 	detach        []func()      // end what the host does for the registry
@@ -90,6 +92,7 @@ func New(opts *Options) *Host {
 	h.catalogs = catalog.Open(h.state, o.Catalogs)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.intake, h.refuse = context.WithCancel(context.Background())
+	h.following = again.New(h.obeyConsents)
 	h.events = events.NewRecorder(o.Activity, h.masked)
 	h.detach = []func(){h.events.Calls(h.registry), h.traceCalls()}
 	if o.Logins != nil {
@@ -192,6 +195,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	defer close(h.gone)
+	h.following.End()
 	if h.stopFollowing != nil {
 		h.stopFollowing()
 	}
@@ -206,7 +210,10 @@ func (h *Host) Shutdown(ctx context.Context) error {
 			defer func() { <-sv.changing }()
 			sv.note(nil, nil)
 			if s := sv.now(); s != nil {
-				finish[i] = s.stop(true)
+				sv.publishing.Lock() // which waits for what is being written
+				sv.withdraw()
+				sv.publishing.Unlock()
+				finish[i] = s.stop()
 			}
 		})
 	}

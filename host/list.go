@@ -42,9 +42,7 @@ func (c *conn) look() {
 		s.loseTools()
 	case mcp.Waiting:
 		s.supervisor.meter.fail(s.entry, state.Err)
-		if denied := denial(state.Err); denied != nil {
-			s.forbid(c, denied)
-		}
+		s.refuse(c)
 		s.loseTools()
 		c.attempted()
 	case mcp.Authenticating:
@@ -99,8 +97,8 @@ func (s *server) listOnce(ctx context.Context, c *conn, limit time.Duration) boo
 
 // inRegistry reports whether the registry could take over the tools.
 func (s *server) inRegistry() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
 	return s.registryErr == nil
 }
 

@@ -14,22 +14,30 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
+// startServer returns a server that runs, in the place of the one before.
+func startServer(sv *supervisor, e *config.Server) *server {
+	s := sv.newServer(e)
+	s.prepare()
+	_, _, _ = sv.handle(context.Background(), lifecycle.Start, s)
+	return s
+}
+
 // TestPoolMakesNoConnOfAStoppedServer: a server may be stopped while the headers of its
 // user are asked for. Nobody would end that conn.
 func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 	var s *server
 	h := New(&Options{StateDir: NoState, MaxUserClients: 1, idleTimeout: -1, UserHeaders: func(context.Context, session.Key, *config.Server) (http.Header, error) {
-		s.host.inBackground(s.stop(true))
+		s.host.inBackground(s.supervisor.place(lifecycle.Remove, nil))
 		return http.Header{"X-User": {"anna"}}, nil
 	}})
-	s = (&supervisor{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
-	s.start(true)
+	s = startServer(h.newSupervisor("s"), &config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
 	assert.Is(t, assert.Err(s.pool.take(t.Context(), "anna")), errEnded)
 	assert.Equal(t, len(s.pool.places), 0)
 	assert.Equal(t, len(s.pool.all()), 0)
@@ -39,8 +47,7 @@ func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 // TestPoolEvictsTheLongestIdle: who was here last may well be here next.
 func TestPoolEvictsTheLongestIdle(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 3, idleTimeout: -1})
-	s := (&supervisor{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser})
-	s.start(true)
+	s := startServer(h.newSupervisor("s"), &config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser})
 	for _, user := range []string{"anna", "berta", "clara", "anna", "dora"} {
 		s.pool.drop(assert.Value(s.pool.take(t.Context(), user))(t))
 	}
@@ -50,7 +57,7 @@ func TestPoolEvictsTheLongestIdle(t *testing.T) {
 	}
 	slices.Sort(users)
 	assert.Equal(t, fmt.Sprint(users), fmt.Sprint([]string{"anna", "clara", "dora"}))
-	s.stop(true)(t.Context())
+	_ = s.supervisor.place(lifecycle.Remove, nil)(t.Context())
 	assert.OK(t, h.Close())
 }
 
@@ -86,15 +93,13 @@ func TestPoolCounts(t *testing.T) {
 			return http.Header{"X-User": {"u"}}, nil
 		},
 	})
-	sv := (&supervisor{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)})
+	sv := h.newSupervisor("s")
 	var pools []*pool
-	serve := func() *server {
-		s := sv.newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
-		s.start(true)
+	serve := func() {
+		s := startServer(sv, &config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
 		pools = append(pools, s.pool)
-		return s
 	}
-	sv.set(serve())
+	serve()
 	use := func(user string) {
 		defer func() { _ = recover() }()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -124,9 +129,7 @@ func TestPoolCounts(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				old := sv.now()
-				sv.set(serve())
-				h.inBackground(old.stop(false))
+				serve()
 			}
 		}
 	})
@@ -140,7 +143,7 @@ func TestPoolCounts(t *testing.T) {
 	wg.Wait()
 	close(stop)
 	swapping.Wait()
-	if err := sv.now().stop(true)(t.Context()); err != nil && !errors.Is(err, context.Canceled) {
+	if err := sv.place(lifecycle.Remove, nil)(t.Context()); err != nil && !errors.Is(err, context.Canceled) {
 		t.Log(err)
 	}
 	h.ending.Wait()
@@ -155,8 +158,7 @@ func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 1, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil
 	}})
-	s := (&supervisor{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser})
-	s.start(true)
+	s := startServer(h.newSupervisor("s"), &config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser})
 	for i := range assert.Cases(200, 2000) {
 		c := assert.Value(s.pool.take(t.Context(), fmt.Sprint(i)))(t)
 		s.pool.mu.Lock()
@@ -166,7 +168,7 @@ func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 		assert.Equal(t, leaving, 0, "the place")
 		s.pool.drop(c)
 	}
-	h.inBackground(s.stop(true))
+	h.inBackground(s.supervisor.place(lifecycle.Remove, nil))
 	h.ending.Wait()
 	h.cancel()
 }
@@ -190,7 +192,7 @@ func TestRefusedAnswer(t *testing.T) {
 		made++
 		return &transport.HTTP{URL: e.Headers["X"].Reveal()}, nil
 	}))(t)
-	s := &server{transport: guard}
+	s := &server{supervisor: new(supervisor), transport: guard}
 	g := guard.(*guarded)
 	for range 3 {
 		_, _, err := g.transport(t.Context())
@@ -209,5 +211,5 @@ func TestRefusedAnswer(t *testing.T) {
 	}
 	assert.Equal(t, asked, 2, "asked")
 	assert.Equal(t, made, 1, "asked")
-	(&server{}).askAgain() // not started
+	(&server{supervisor: new(supervisor)}).askAgain() // not started
 }

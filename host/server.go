@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/origin"
@@ -39,20 +40,15 @@ type server struct {
 
 	origin origin.Origin // what these have in common
 
-	// publishing is held while the registry takes over the tools or the catalogue
-	// cache saves them, which may wait for a disk. It is locked before mu.
-	publishing sync.Mutex
-	recorded   events.HeldBack // guarded by publishing
+	recorded events.HeldBack // guarded by supervisor.publishing
 
-	mu        sync.Mutex     // guards the following
+	// The supervisor's mu guards the following.
+
 	said      *config.Server // entry, or what the file says in its place since then and is the same to the server
-	enabled   bool
-	err       error         // why it cannot run
-	transport mcp.Transport // of the client for all users; nil unless started
-	conn      *conn         // for all users; nil if there is none now
-	stopped   bool          // no conn is made any more
+	err       error          // why it cannot run
+	transport mcp.Transport  // of the client for all users; nil: it cannot run, or each user has a client
+	conn      *conn          // for all users; nil if there is none now
 
-	public      bool // the tools belong into the registry
 	listedTools []*listedTool
 	tools       []registry.Tool
 	says        *string // the server's instructions; nil: not known
@@ -68,7 +64,11 @@ type server struct {
 // call looks for the next one.
 var errEnded = errors.New("the server was stopped")
 
+// newServer returns the server of an entry, which does not run yet; nil of none.
 func (sv *supervisor) newServer(entry *config.Server) *server {
+	if entry == nil {
+		return nil
+	}
 	s := &server{
 		host:       sv.host,
 		supervisor: sv,
@@ -78,7 +78,6 @@ func (sv *supervisor) newServer(entry *config.Server) *server {
 
 		discovering: make(chan struct{}, 1),
 		said:        entry,
-		enabled:     !entry.Disabled && entry.Err == nil,
 		err:         entry.Err,
 	}
 	s.settle = sync.OnceFunc(func() { close(s.settled) })
@@ -103,22 +102,31 @@ func (s *server) perUser() bool {
 	return s.entry.Identity == config.IdentityUser || s.entry.Identity == config.IdentityHeader
 }
 
-// start begins to run the server. Its tools go into the registry at once if public is
-// set, else when they are published.
-func (s *server) start(public bool) {
-	var t mcp.Transport
-	err := s.hindrance()
-	if err == nil {
-		s.host.opts.Logins.Use(s.entry)
-		if !s.perUser() {
-			t, err = s.connectable(s.host.ctx, session.Key{Server: s.entry.Name}, nil, s.logStderr)
-		}
+// prepare makes what the server is started with, or notes why it must not be. The supervisor does not have
+// the server yet.
+func (s *server) prepare() {
+	if s.err != nil {
+		return
 	}
-	s.mu.Lock()
-	s.enabled, s.err, s.public, s.transport = true, err, public, t
-	s.mu.Unlock()
+	if denied := s.host.notAllowed(s.host.ctx, s.entry); denied != nil {
+		s.err = denied
+		return
+	}
+	if s.host.registry.Ledger() == nil && s.quarantined() {
+		s.err = errNoLedger
+		return
+	}
+	s.host.opts.Logins.Use(s.entry)
+	if !s.perUser() {
+		s.transport, s.err = s.connectable(s.host.ctx, session.Key{Server: s.entry.Name}, nil, s.logStderr)
+	}
+}
+
+// run begins to run a server that its supervisor has. Its tools go into the registry at once
+// unless it is a successor.
+func (s *server) run() {
 	switch {
-	case err != nil:
+	case !s.usable():
 	case (s.entry.Lazy || s.perUser()) && s.restoreTools() && !s.perUser():
 	case s.perUser():
 		s.discovery.begin("")
@@ -130,20 +138,6 @@ func (s *server) start(public bool) {
 	}
 	s.settle()
 	s.host.changed.Ring()
-}
-
-// hindrance returns why the server must not be started, or nil.
-func (s *server) hindrance() error {
-	if s.entry.Err != nil {
-		return s.entry.Err
-	}
-	if denied := s.host.notAllowed(s.host.ctx, s.entry); denied != nil {
-		return denied
-	}
-	if s.host.registry.Ledger() == nil && s.quarantined() {
-		return errNoLedger
-	}
-	return nil
 }
 
 // options returns the options of the client of a user, or of all if that is empty.
@@ -174,12 +168,12 @@ func (s *server) idleTimeout() time.Duration {
 
 // open returns the conn for all users, taken, and makes it if there is none.
 func (s *server) open() (*conn, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.transport == nil, s.stopped:
-		return nil, s.unusableLocked()
-	case s.conn != nil && s.conn.take():
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
+	if err := s.unusableLocked(); err != nil {
+		return nil, err
+	}
+	if s.conn != nil && s.conn.take() {
 		return s.conn, nil
 	}
 	c := newConn(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, s.transport, s.options("")))
@@ -193,19 +187,21 @@ func (s *server) open() (*conn, error) {
 	return c, nil
 }
 
-// unusable says why there can be no conn.
+// unusable says why there can be no conn; nil: a call has one, or makes it.
 func (s *server) unusable() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
 	return s.unusableLocked()
 }
 
-// unusableLocked needs s.mu.
+// unusableLocked needs supervisor.mu.
 func (s *server) unusableLocked() error {
 	err := s.err
-	switch {
-	case s.stopped:
+	switch state := s.stateLocked(); {
+	case state == lifecycle.Absent:
 		return errEnded
+	case err == nil && state.Active():
+		return nil
 	case err == nil:
 		err = errDisabled
 	case namesItsServer(err):
@@ -218,8 +214,8 @@ var errDisabled = errors.New("it is disabled")
 
 // closeIdle ends an idle conn of a lazy server. The tools stay listed.
 func (s *server) closeIdle(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
 	if s.conn != c || !c.end(true) {
 		return
 	}
@@ -230,42 +226,57 @@ func (s *server) closeIdle(c *conn) {
 	})
 }
 
-// forbid ends a conn that must not be connected again, since it is not allowed any more,
-// and takes the tools out of the registry.
-func (s *server) forbid(c *conn, denied *LaunchNotAllowedError) {
-	if s.running() != c {
+// refuse ends a conn, which may be nil, that must not be connected again, since it is not allowed any
+// more, and takes the tools out of the registry.
+func (s *server) refuse(c *conn) {
+	sv := s.supervisor
+	sv.publishing.Lock()
+	defer sv.publishing.Unlock()
+	if c == nil || s.running() != c {
 		return
 	}
-	s.withdraw(true) // before the status says that it does not run
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	denied := denial(c.client.State().Err)
+	if denied == nil {
+		return
+	}
+	if sv.now() == s {
+		sv.withdraw() // before the status says that it does not run
+	}
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
 	if s.conn != c {
 		return
 	}
 	s.conn, s.transport, s.err = nil, nil, denied
+	s.keepLocked()
+	s.tools, s.says, s.unread, s.listed = nil, nil, nil, false
+	if sv.server == s {
+		sv.state = sv.rowLocked(lifecycle.Refuse).To
+	}
 	s.host.ending.Go(func() { _ = c.close(s.host.ctx) })
 }
 
 // running returns the conn for all users, or nil if there is none now.
 func (s *server) running() *conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
 	return s.conn
 }
 
-// isOn reports whether the server is meant to run, and was not stopped.
-func (s *server) isOn() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.enabled && !s.stopped
+// stateLocked returns where the server stands: absent if it was stopped. It needs supervisor.mu.
+func (s *server) stateLocked() lifecycle.State {
+	switch sv := s.supervisor; {
+	case s.host.isClosing():
+	case s == sv.server:
+		return sv.state
+	case s == sv.next:
+		return lifecycle.Running
+	}
+	return lifecycle.Absent
 }
 
 // usable reports whether the server runs, or would on the next call.
-func (s *server) usable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.enabled && s.err == nil && !s.stopped
-}
+func (s *server) usable() bool { return s.unusable() == nil }
 
 // serves reports whether tools can be called now, or will be started by a call.
 func (s *server) serves() bool {
@@ -273,13 +284,17 @@ func (s *server) serves() bool {
 	return c != nil && c.client.State().Phase == mcp.Ready || s.usable() && (s.entry.Lazy || s.perUser()) && s.toolsKnown()
 }
 
-// stop keeps conns from being made, takes the tools out of the registry unless a
-// successor puts its own in their place, and returns what waits for the calls under way.
-func (s *server) stop(removeTools bool) wait {
-	s.mu.Lock()
+// stop ends the conns of a server, which may be nil, that the supervisor has no more, and returns what
+// waits for the calls under way.
+func (s *server) stop() wait {
+	if s == nil {
+		return nil
+	}
+	s.supervisor.mu.Lock()
 	c := s.conn
-	s.stopped, s.conn = true, nil
-	s.mu.Unlock()
+	s.conn = nil
+	s.keepLocked()
+	s.supervisor.mu.Unlock()
 	conns := s.pool.end(true)
 	if c != nil {
 		c.end(false)
@@ -287,7 +302,6 @@ func (s *server) stop(removeTools bool) wait {
 	}
 	s.discovery.end()
 	s.origin.End()
-	s.withdraw(removeTools)
 	s.host.changed.Ring()
 	return closing(conns)
 }
@@ -318,14 +332,17 @@ func (s *server) firstAttempt(ctx context.Context) error {
 	switch {
 	case s.host.isClosing(): // which may be what has ended the attempt
 		return ErrClosed
-	case !s.isOn():
+	case s.unusable() == errEnded:
 		return fmt.Errorf("server %q: %w", s.entry.Name, ErrOvertaken)
 	}
 	return s.outcome()
 }
 
-// outcome returns what is wrong with the server, with its name and place.
+// outcome returns what is wrong with the server, which may be nil, with its name and place.
 func (s *server) outcome() error {
+	if s == nil {
+		return nil
+	}
 	status := s.status()
 	if status.Err == nil || namesItsServer(status.Err) {
 		return status.Err
@@ -336,14 +353,6 @@ func (s *server) outcome() error {
 // namesItsServer reports whether the text of an error says which server it is about.
 func namesItsServer(err error) bool {
 	return denial(err) != nil || errors.As(err, new(*IsolationError))
-}
-
-// move notes that the entry, which says the same, stands elsewhere now, and what the file
-// says besides.
-func (s *server) move(to *config.Server) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.said = to
 }
 
 // ErrQuarantined is returned for what would use a server in quarantine, see

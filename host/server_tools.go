@@ -29,9 +29,9 @@ func (s *server) restoreTools() bool {
 	if len(tools) == 0 && len(all) > 0 {
 		return false
 	}
-	s.mu.Lock()
+	s.supervisor.mu.Lock()
 	s.listedTools, s.tools, s.listErr = list, tools, nil
-	s.mu.Unlock()
+	s.supervisor.mu.Unlock()
 	s.offer()
 	return len(tools) == len(all)
 }
@@ -42,20 +42,17 @@ func CachedTools(stateDir string, e *config.Server) ([]*mcp.Tool, bool) {
 	return catalog.Open(statedir.Folder(stateDir), nil).Load(context.Background(), e)
 }
 
-// copyTools takes over the list of a predecessor, unless there is one. If users have
+// copyToolsLocked takes over the list of a predecessor, which may be nil. If users have
 // connections of their own it counts as known: every call is compared with what its user sees.
-func (s *server) copyTools(old *server) {
-	old.mu.Lock()
+func (s *server) copyToolsLocked(old *server) {
+	if old == nil {
+		return
+	}
 	list, listed := old.listedTools, old.listed && s.perUser() && old.perUser()
 	if len(old.tools) == 0 && !listed {
 		list = nil // they have gone from the registry
 	}
-	old.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.listed {
-		s.listedTools, s.tools, s.listed = list, s.registryTools(list), listed
-	}
+	s.listedTools, s.tools, s.listed = list, s.registryTools(list), listed
 }
 
 // heardOf returns those of the tools about which the ledger has decided, or that wait
@@ -111,11 +108,11 @@ func (s *server) facts(says *string) registry.Server {
 // takeOver takes over what the server lists.
 func (s *server) takeOver(l *listing) {
 	tools := s.registryTools(l.listedTools)
-	s.mu.Lock()
+	s.supervisor.mu.Lock()
 	s.keepLocked()
 	s.listedTools, s.tools, s.listErr = l.listedTools, tools, nil
 	s.says, s.unread = &l.instructions, UnreadableTools(s.entry, l.problems)
-	s.mu.Unlock()
+	s.supervisor.mu.Unlock()
 	s.offer()
 	s.save()
 }
@@ -124,65 +121,60 @@ func (s *server) takeOver(l *listing) {
 // tools there.
 func (s *server) offer() {
 	s.update()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
 	s.listed = true
 }
 
 // listFailed notes why the tools could not be listed; nil if nothing has failed. If they are known
 // it matters only if always is set.
 func (s *server) listFailed(err error, always bool) {
-	s.mu.Lock()
+	s.supervisor.mu.Lock()
 	if always || !s.listed {
 		s.listErr = err
 	}
-	s.mu.Unlock()
+	s.supervisor.mu.Unlock()
 	s.host.changed.Ring()
 }
 
 // toolsKnown reports whether the tools are known.
 func (s *server) toolsKnown() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
 	return s.listed
 }
 
-// publish puts the tools of a server that was started in private into the registry, and
-// keeps them for the next time.
-func (s *server) publish() {
-	s.mu.Lock()
-	s.public = true
-	s.mu.Unlock()
-	s.update()
-	s.save()
+// update makes the registry list the tools as they are now, unless the server is a successor or was
+// replaced. It reports whether there was no error; if there was, the ledger may be sound again later.
+func (s *server) update() bool {
+	s.supervisor.publishing.Lock()
+	defer s.supervisor.publishing.Unlock()
+	return !s.stands() || s.publish()
 }
 
-// update makes the registry list the tools as they are now. It reports whether
-// there was no error; if there was, the ledger may be sound again later.
-func (s *server) update() bool {
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
-	s.mu.Lock()
-	public, tools, unread, facts := s.public, s.tools, s.unread, s.facts(s.says)
-	s.mu.Unlock()
-	if !public {
-		return true
-	}
+// stands reports whether the registry and the catalogue cache are to have the tools.
+func (s *server) stands() bool { return s.supervisor.now() == s && !s.host.isClosing() }
+
+// publish is update of the server that there is from now on. It needs supervisor.publishing.
+func (s *server) publish() bool {
+	s.supervisor.mu.Lock()
+	tools, unread, facts := s.tools, s.unread, s.facts(s.says)
+	s.supervisor.mu.Unlock()
 	diff, err := call(s.host, "a function of the registry's options", func() (registry.Diff, error) {
 		return s.host.registry.Replace(facts, tools)
 	})
 	diff.Rejected = append(diff.Rejected, unread...)
 	s.recorded = s.host.events.HeldBack(s.entry.Name, s.recorded, &diff)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
 	s.rejected, s.registryErr = diff.Rejected, err
 	return err == nil
 }
 
 // keepTools lets the tools stay: the connection is there, or is only wanting a login.
 func (s *server) keepTools() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
 	s.keepLocked()
 }
 
@@ -196,53 +188,34 @@ func (s *server) keepLocked() {
 // loseTools lets the tools vanish if the connection does not come back soon. Those of a
 // lazy server stay, as a call makes a connection.
 func (s *server) loseTools() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
 	if s.grace == nil && len(s.tools) > 0 && !s.entry.Lazy {
 		s.grace = time.AfterFunc(s.host.opts.toolGrace, s.vanish)
 	}
 }
 
 func (s *server) vanish() {
-	s.mu.Lock()
+	s.supervisor.mu.Lock()
 	if s.grace == nil {
-		s.mu.Unlock()
+		s.supervisor.mu.Unlock()
 		return // the connection came back
 	}
 	s.grace, s.tools, s.unread = nil, nil, nil
-	s.mu.Unlock()
+	s.supervisor.mu.Unlock()
 	s.update()
 	s.host.changed.Ring()
 }
 
-// withdraw keeps the server from writing to the registry and the catalogue cache. It takes its
-// tools out of the registry for good, with what that knows of the server, or leaves them there for
-// its successor to replace.
-func (s *server) withdraw(remove bool) {
-	s.publishing.Lock() // which waits for what is being written
-	defer s.publishing.Unlock()
-	s.mu.Lock()
-	s.keepLocked()
-	public := s.public
-	s.public = false
-	if remove {
-		s.tools, s.says, s.unread, s.listed = nil, nil, nil, false
-	}
-	s.mu.Unlock()
-	if public && remove {
-		_, _ = s.host.registry.Replace(registry.Server{Name: s.entry.Name}, nil)
-	}
-}
-
 // save keeps the tools for the next time that the server is configured, unless the
-// server is private, or was replaced: its successor may have saved a newer list.
+// server is a successor, or was replaced: its successor may have saved a newer list.
 func (s *server) save() {
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
-	s.mu.Lock()
-	list, write := s.listedTools, s.listed && s.public
-	s.mu.Unlock()
-	if !write {
+	s.supervisor.publishing.Lock()
+	defer s.supervisor.publishing.Unlock()
+	s.supervisor.mu.Lock()
+	list, listed := s.listedTools, s.listed
+	s.supervisor.mu.Unlock()
+	if !listed || !s.stands() {
 		return
 	}
 	tools := make([]*mcp.Tool, len(list))

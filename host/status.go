@@ -80,8 +80,8 @@ func (h *Host) Servers() []Status {
 func (s *server) status() Status {
 	instructions := s.host.registry.Instructions(s.entry.Name)
 	users, unapplied := s.pool.all(), s.supervisor.lacks()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
 	listErr := errors.Join(s.listErr, s.registryErr)
 	status := Status{
 		Name:        s.entry.Name,
@@ -89,7 +89,7 @@ func (s *server) status() Status {
 		Description: s.entry.Description,
 		Source:      s.said.Source,
 		Transport:   s.entry.Transport,
-		Enabled:     s.enabled,
+		Enabled:     s != s.supervisor.server || s.supervisor.state.Enabled(),
 		Users:       len(users),
 		Rejected:    s.rejected,
 		Warnings:    s.said.Warnings,
@@ -103,7 +103,7 @@ func (s *server) status() Status {
 			status.State.Instructions = instructions
 		}
 	}
-	status.Stage = s.stageLocked(status.State)
+	status.Stage = s.stageLocked(status.Enabled, status.State)
 	if status.Stage == StageCached && slices.ContainsFunc(users, func(c *conn) bool { return c.client.State().Phase == mcp.Ready }) {
 		status.Stage = StageReady
 	}
@@ -115,9 +115,9 @@ func (s *server) status() Status {
 
 // stageLocked tells the stage by the state of the client for all users, and by whether
 // the tools are known, or why they are not.
-func (s *server) stageLocked(state mcp.State) Stage {
+func (s *server) stageLocked(enabled bool, state mcp.State) Stage {
 	switch {
-	case !s.enabled && (s.entry.Err == nil || s.entry.Disabled):
+	case !enabled && (s.entry.Err == nil || s.entry.Disabled):
 		return StageDisabled
 	case s.entry.Err != nil:
 		return StageInvalid

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // A supervisor starts, replaces and stops the server of one configured name. It stays when the
@@ -24,62 +26,84 @@ type supervisor struct {
 
 	obeying atomic.Bool // it is being started or stopped, since others have decided so
 
-	mu            sync.Mutex              // guards the following
-	server        *server                 // nil before the first and after the last
-	wanted        *step                   // the step that decides; nil before the first
-	pendingSteps  int                     // steps that have claimed the supervisor and not changed it yet
-	cancelChange  context.CancelCauseFunc // cancels the change that holds the token of changing; nil: there is none
-	interruptible bool                    // that change is cancelled by Disable, too, and not by an Apply alone
-	applying      string                  // hash of the entry that the change brings about; empty: of none
+	// publishing is held while the registry takes over the tools of the server or the catalogue
+	// cache saves them, which may wait for a disk. It is locked before mu.
+	publishing sync.Mutex
+
+	mu     sync.Mutex // guards the following, and what changes of the servers
+	state  lifecycle.State
+	server *server // that runs, or stands there without running; nil before the first and after the last
+	next   *server // its successor, which starts; nil: there is none
+	wanted *step   // the step that decides; one without an entry before the first
+	change *change // that holds the token of changing; nil: there is none
 
 	unapplied *Unapplied  // the configured entry that does not work; nil: the server runs as configured
 	retry     *time.Timer // of that; may be nil
 }
 
-// enter waits for the right to start, stop or replace the server. The context that it
-// returns ends with ctx, when the host is closed, and when the change is interrupted; one
-// that is interruptible is interrupted at once if an Apply waits.
-func (sv *supervisor) enter(ctx context.Context, interruptible bool) (own context.Context, leave func(), err error) {
+// newSupervisor returns a supervisor without a server.
+func (h *Host) newSupervisor(name string) *supervisor {
+	first := &step{begun: make(chan struct{})}
+	close(first.begun)
+	return &supervisor{host: h, name: name, meter: new(callMeter), changing: make(chan struct{}, 1), state: lifecycle.Absent, wanted: first}
+}
+
+// A change starts, stops or replaces a server.
+type change struct {
+	cancel        context.CancelCauseFunc
+	interruptible bool   // Disable cancels it, too, and not an Apply alone
+	hash          string // of the entry that it brings about; empty: of none
+}
+
+// hold waits for the right to change the server, and runs f. The context that f gets ends with ctx, when the
+// host is closed, and when the change is interrupted; one that is interruptible is interrupted at once if an
+// Apply waits. What is the verb for the change in errors.
+func (sv *supervisor) hold(ctx context.Context, what string, interruptible bool, f func(context.Context, *server) (wait, error)) (wait, error) {
 	own, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(sv.host.intake, func() { cancel(ErrClosed) })
+	defer cancel(nil)
+	defer context.AfterFunc(sv.host.intake, func() { cancel(ErrClosed) })()
 	select {
 	case sv.changing <- struct{}{}:
+		defer func() { <-sv.changing }()
 	case <-own.Done():
-		stop()
-		if sv.host.isClosing() { // which may be what has ended it
-			return nil, nil, ErrClosed
+		if !sv.host.isClosing() {
+			return nil, fmt.Errorf("server %q: waiting for another change of it: %w", sv.name, ctx.Err())
 		}
-		return nil, nil, fmt.Errorf("server %q: waiting for another change of it: %w", sv.name, ctx.Err())
+	}
+	if sv.host.isClosing() {
+		return nil, ErrClosed
 	}
 	sv.mu.Lock()
-	sv.cancelChange, sv.interruptible = cancel, interruptible
-	if interruptible && sv.pendingSteps > 0 {
+	s := sv.server
+	sv.change = &change{cancel: cancel, interruptible: interruptible}
+	if interruptible && sv.wanted.waits() {
 		cancel(ErrOvertaken)
 	}
 	sv.mu.Unlock()
-	leave = func() {
+	defer func() {
 		sv.mu.Lock()
-		sv.cancelChange, sv.applying = nil, ""
-		sv.mu.Unlock()
-		stop()
-		cancel(nil)
-		<-sv.changing
+		defer sv.mu.Unlock()
+		sv.change = nil
+	}()
+	until, err := f(own, s)
+	if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
+		err = fmt.Errorf("server %q: %s: %w", sv.name, what, ErrOvertaken)
 	}
-	if sv.host.isClosing() {
-		leave()
-		return nil, nil, ErrClosed
-	}
-	return own, leave, nil
+	return until, err
 }
 
 // interrupt cancels what the present change of the server waits for, if there is one and it is
-// interruptible. The step of an Apply cancels any, unless it brings about the entry that the step wants.
+// interruptible. The step of an Apply cancels any, unless it brings about the entry that the step wants
+// or another step decides.
 func (sv *supervisor) interrupt(by *step) {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
-	isSame := by != nil && by.entry != nil && hashOf(by.entry) == sv.applying
-	if sv.cancelChange != nil && !isSame && (sv.interruptible || by != nil) {
-		sv.cancelChange(ErrOvertaken)
+	switch {
+	case sv.change == nil:
+	case by == nil && !sv.change.interruptible:
+	case by != nil && (by != sv.wanted || by.entry != nil && hashOf(by.entry) == sv.change.hash):
+	default:
+		sv.change.cancel(ErrOvertaken)
 	}
 }
 
@@ -110,34 +134,27 @@ func (h *Host) server(name string) (*server, error) {
 	return sv.get()
 }
 
-func (sv *supervisor) set(s *server) {
-	sv.mu.Lock()
-	sv.server = s
-	sv.mu.Unlock()
-	sv.host.changed.Ring()
-	sv.host.followConsents()
-}
-
-// claim has a step decide about the server, and reports whether nothing is to be done: the server
-// that it wants stands there, and no step is about to change that.
-func (sv *supervisor) claim(st *step) (done bool) {
+// claim has a step decide about the server. Nothing is to be done if the server has its entry, and no
+// step is about to change that.
+func (sv *supervisor) claim(st *step) {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
-	sv.wanted = st
-	if st.entry != nil && sv.server != nil && sv.server.hash == hashOf(st.entry) && sv.pendingSteps == 0 {
-		sv.server.move(st.entry)
-		sv.forgetLocked()
-		return true
+	if st.entry != nil && !sv.wanted.waits() && sv.hasLocked(st.entry, hashOf(st.entry)) {
+		st.did = lifecycle.None
+		close(st.begun)
+		close(st.ended)
 	}
-	sv.pendingSteps++
-	return false
+	sv.wanted = st
 }
 
-// stepped notes that an Apply has changed what it had to.
-func (sv *supervisor) stepped() {
-	sv.mu.Lock()
-	defer sv.mu.Unlock()
-	sv.pendingSteps--
+// hasLocked reports whether the server has an entry with a hash already, and notes what that says in its place.
+func (sv *supervisor) hasLocked(entry *config.Server, hash string) bool {
+	if sv.server == nil || sv.server.hash != hash {
+		return false
+	}
+	sv.server.said = entry
+	sv.forgetLocked()
+	return true
 }
 
 // decides reports whether a step is the one that decides.
@@ -147,151 +164,163 @@ func (sv *supervisor) decides(st *step) bool {
 	return sv.wanted == st
 }
 
-// An outcome is what became of a server.
-type outcome int
-
-const (
-	kept outcome = iota
-	started
-	stopped
-	replaced
-	failed    // what was there before, if anything, is there still
-	noted     // it does not run, and did not
-	overtaken // a later Apply decides
-)
-
-// apply makes the supervisor run an entry, or nothing if it is nil, and returns what is to be
-// waited for then. The caller has entered.
-func (sv *supervisor) apply(ctx context.Context, entry *config.Server) (outcome, wait, error) {
-	if entry != nil {
+// apply makes the supervisor run an entry, or nothing if it is nil. It returns what was done, and what is
+// to be waited for then. The caller holds the supervisor.
+func (sv *supervisor) apply(ctx context.Context, entry *config.Server) (lifecycle.Action, wait, error) {
+	old, next := sv.now(), sv.newServer(entry)
+	if next != nil {
 		sv.mu.Lock()
-		sv.applying = hashOf(entry)
+		sv.change.hash = next.hash
+		same := sv.hasLocked(entry, next.hash)
 		sv.mu.Unlock()
+		if same {
+			return lifecycle.None, nil, nil
+		}
 	}
-	did, until, err := sv.transition(ctx, entry)
+	did, until, err := sv.handle(ctx, sv.eventOf(old, next), next)
 	if err != nil && errors.Is(context.Cause(ctx), ErrOvertaken) { // what has overtaken it says how the server stands
 		return did, until, err
 	}
-	unapplied := err
-	if s := sv.now(); did != failed || s == nil || s.hash == hashOf(entry) {
-		unapplied = nil
+	var unapplied error
+	if did == lifecycle.Keep || did == lifecycle.Discard {
+		unapplied = err
 	}
 	sv.note(entry, unapplied)
+	if did == lifecycle.Note || did == lifecycle.Stop { // it waits for calls
+		sv.host.inBackground(until)
+		until = nil
+	}
 	return did, until, err
 }
 
-// transition takes the server from one entry to another:
-//
-//	entry                   server there    transition
-//	none                    any             stop
-//	the same                any             none
-//	invalid                 active          none: it goes on as it is
-//	disabled or invalid     any other       stop, and stand there without running
-//	any other               not active      start in its place
-//	its launch is not       active          stop, and stand there without running
-//	  allowed
-//	in quarantine           not in it       stop, and start in its place
-//	any other               active          replace: start beside it, and take its place when ready
-func (sv *supervisor) transition(ctx context.Context, entry *config.Server) (outcome, wait, error) {
-	old := sv.now()
+// eventOf returns what it is to the server that next is configured in its place; both may be nil.
+func (sv *supervisor) eventOf(old, next *server) lifecycle.Event {
 	switch {
-	case entry == nil && old == nil:
-		return kept, nil, nil
-	case entry == nil:
-		sv.set(nil)
+	case next == nil:
 		sv.host.opts.Logins.Forget(sv.name)
-		sv.host.inBackground(old.stop(true))
-		return stopped, nil, nil
-	case old != nil && old.hash == hashOf(entry):
-		old.move(entry)
-		return kept, nil, nil
+		return lifecycle.Remove
+	case next.err != nil:
+		return lifecycle.Invalidate
+	case next.entry.Disabled:
+		return lifecycle.Disable
 	}
-	next := sv.newServer(entry)
-	active := old != nil && old.usable()
+	next.prepare()
+	denied := denial(next.err)
 	switch {
-	case entry.Err != nil && active:
-		return failed, nil, next.outcome()
-	case !next.enabled:
-		sv.host.inBackground(sv.put(old, next))
-		did := noted
-		if active {
-			did = stopped
-		} else if next.err != nil {
-			did = failed
-		}
-		return did, nil, next.outcome()
-	case !active:
-		sv.start(old, next)
-		if err := next.outcome(); denial(err) != nil {
-			return started, nil, err
-		}
-		return started, next.untilStarted(), nil
+	case old == nil || old.unusable() != nil:
+	case denied != nil && denied.Err != nil:
+		return lifecycle.Invalidate
+	case denied != nil:
+		return lifecycle.Refuse
+	case next.quarantined() && !old.quarantined():
+		return lifecycle.Quarantine
 	}
-	denied := sv.host.notAllowed(ctx, entry)
-	switch {
-	case denied != nil && denied.Err != nil: // it is not known whether it may start: what was allowed goes on
-		return failed, nil, denied
-	case denied != nil, next.quarantined() && !old.quarantined(): // which begins at once, however next does
-		sv.host.inBackground(sv.put(old, next))
-		next.start(true)
-		if denied != nil {
-			return stopped, nil, next.outcome()
-		}
-		return replaced, next.untilStarted(), nil
-	}
-	did, err := sv.replace(ctx, old, next)
-	return did, nil, err
+	return lifecycle.Start
 }
 
-// put stops old, which may be nil, takes its tools out of the registry, and has next stand in
-// its place. It returns what waits for the calls of old.
-func (sv *supervisor) put(old, next *server) wait {
-	if old == nil {
-		sv.set(next)
-		return nil
+// handle does what is to be done about an event, with the server that is to stand there then or,
+// if it is nil, none. It returns what was done, and what is to be waited for: an attempt to start, or calls under way.
+func (sv *supervisor) handle(ctx context.Context, on lifecycle.Event, next *server) (lifecycle.Action, wait, error) {
+	sv.mu.Lock()
+	old, row := sv.server, sv.rowLocked(on)
+	switch row.Do {
+	case lifecycle.Launch:
+		next.copyToolsLocked(old)
+	case lifecycle.Replace:
+		next.copyToolsLocked(old)
+		sv.state, sv.next = row.To, next
 	}
-	old.withdraw(true) // before the status says that it does not run
-	sv.set(next)
-	return old.stop(true)
-}
-
-// start starts next in the place of old, which does not run, or is nil. Tools that old
-// is still listed with, having been lost, stay as long as those of a lost server do.
-func (sv *supervisor) start(old, next *server) {
-	if old != nil {
-		next.copyTools(old)
+	sv.mu.Unlock()
+	switch row.Do {
+	case lifecycle.None, "":
+		return row.Do, nil, nil
+	case lifecycle.Keep:
+		return row.Do, nil, next.outcome()
+	case lifecycle.Replace:
+		return sv.replace(ctx, old, next)
+	case lifecycle.Launch:
 		next.loseTools()
-		sv.host.inBackground(old.stop(false))
 	}
-	sv.set(next)
-	next.start(true)
+	calls := sv.place(on, next)
+	if row.Do == lifecycle.Note || row.Do == lifecycle.Stop {
+		return row.Do, calls, next.outcome()
+	}
+	sv.host.inBackground(calls)
+	next.run()
+	if err := next.outcome(); denial(err) != nil {
+		return row.Do, nil, err
+	}
+	return row.Do, next.untilStarted(), nil
 }
 
 // replace starts next beside old, which serves until next is ready and then finishes
 // its calls in the background. If next fails and old works, or is the same, old stays; if both
 // fail, next takes its place, and the tools stay listed as those of a lost server do. So they do if
 // next wants a login, which is not possible as long as old stands there.
-func (sv *supervisor) replace(ctx context.Context, old, next *server) (outcome, error) {
-	next.copyTools(old)
-	next.start(false)
+func (sv *supervisor) replace(ctx context.Context, old, next *server) (lifecycle.Action, wait, error) {
+	next.run()
 	err := next.firstAttempt(ctx)
 	same := old.hash == next.hash
 	if err == nil && same && next.entry.Lazy { // what is known of it from an earlier time is no answer
 		err = next.relist(ctx)
 	}
-	if err != nil {
-		if same || old.serves() && next.status().Stage != StageLogin || sv.host.isClosing() {
-			sv.host.opts.Logins.Use(old.entry)
-			sv.host.inBackground(next.stop(false))
-			return failed, err
-		}
+	switch {
+	case err == nil:
+	case same || old.serves() && next.status().Stage != StageLogin || sv.host.isClosing():
+		sv.host.opts.Logins.Use(old.entry)
+		sv.host.inBackground(sv.place(lifecycle.Fail, next))
+		return lifecycle.Discard, nil, err
+	default:
 		next.loseTools()
 	}
-	old.withdraw(false)
-	next.publish()
-	sv.set(next)
-	sv.host.inBackground(old.stop(false))
-	return replaced, err
+	sv.host.inBackground(sv.place(lifecycle.Succeed, next))
+	next.save()
+	return lifecycle.Promote, nil, err
+}
+
+// place has next, which may be nil, stand in the place of the server, and in the registry: its tools in that
+// of the others if it was started beside them. It returns what waits for the calls of the one that goes.
+func (sv *supervisor) place(on lifecycle.Event, next *server) (calls wait) {
+	sv.publishing.Lock() // which waits for what is being written
+	sv.mu.Lock()
+	row := sv.rowLocked(on)
+	sv.mu.Unlock()
+	switch row.Do {
+	case lifecycle.Note, lifecycle.Stop, lifecycle.Restart:
+		sv.withdraw() // before the status says that it does not run
+	case lifecycle.Promote:
+		next.publish()
+	}
+	sv.mu.Lock()
+	gone := next
+	if row.Do != lifecycle.Discard {
+		gone, sv.server = sv.server, next
+	}
+	sv.state, sv.next = row.To, nil
+	if sv.state == lifecycle.Running && sv.server.err != nil {
+		sv.state = sv.rowLocked(lifecycle.Refuse).To
+	}
+	sv.mu.Unlock()
+	sv.publishing.Unlock()
+	sv.host.changed.Ring()
+	sv.host.following.Wake()
+	return gone.stop()
+}
+
+// withdraw takes the tools of the server out of the registry, with what that knows of the server. It
+// needs sv.publishing.
+func (sv *supervisor) withdraw() {
+	_, _ = sv.host.registry.Replace(registry.Server{Name: sv.name}, nil)
+}
+
+// rowLocked returns what an event leads to from here. It needs sv.mu.
+func (sv *supervisor) rowLocked(on lifecycle.Event) lifecycle.Row {
+	row := lifecycle.Next(sv.state, on)
+	if row.Impossible != "" {
+		sv.host.opts.Client.Logger.Error("host: what cannot happen has", "server", sv.name, "state", sv.state, "event", on)
+		row.To = sv.state
+	}
+	return row
 }
 
 func (h *Host) isClosing() bool { return h.intake.Err() != nil }

@@ -44,7 +44,7 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 	h.mu.Unlock()
 	ctx, release := h.whileOpen(ctx)
 	defer release()
-	s := (&supervisor{host: h, name: e.Name}).newServer(e) // which is never started
+	s := h.newSupervisor(e.Name).newServer(e) // which is never started
 	t, err := s.tryTransport(ctx, observe)
 	if err == nil {
 		o := s.options("")

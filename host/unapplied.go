@@ -27,32 +27,31 @@ type Unapplied struct {
 // an error the server runs, or not, as it is configured.
 func (sv *supervisor) note(entry *config.Server, err error) {
 	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	defer sv.host.changed.Ring()
 	last := sv.unapplied
 	sv.forgetLocked()
-	if err != nil {
-		u := &Unapplied{Err: err, Failures: 1, Entry: entry}
-		if last != nil && hashOf(last.Entry) == hashOf(entry) {
-			u.Failures = last.Failures + 1
-		}
-		if entry.Err == nil && !sv.host.isClosing() {
-			wait := backoff.Full(u.Failures-1, unappliedBase/2, unappliedBase, unappliedCeiling)
-			u.RetryAt = time.Now().Add(wait)
-			sv.retry = time.AfterFunc(wait, func() { sv.tryAgain(u) })
-		}
-		sv.unapplied = u
+	if err == nil {
+		return
 	}
-	sv.mu.Unlock()
-	if err != nil || last != nil {
-		sv.host.changed.Ring()
+	u := &Unapplied{Err: err, Failures: 1, Entry: entry}
+	if last != nil && hashOf(last.Entry) == hashOf(entry) {
+		u.Failures = last.Failures + 1
 	}
+	if entry.Err == nil && !sv.host.isClosing() {
+		wait := backoff.Full(u.Failures-1, unappliedBase/2, unappliedBase, unappliedCeiling)
+		u.RetryAt = time.Now().Add(wait)
+		sv.retry = time.AfterFunc(wait, func() { sv.tryAgain(u) })
+	}
+	sv.unapplied = u
 }
 
-// forgetLocked needs sv.mu.
+// forgetLocked notes that the server runs as configured. It needs sv.mu.
 func (sv *supervisor) forgetLocked() {
-	if sv.unapplied = nil; sv.retry != nil {
+	if sv.unapplied != nil && sv.retry != nil {
 		sv.retry.Stop()
-		sv.retry = nil
 	}
+	sv.unapplied = nil
 }
 
 // lacks returns the entry that the server does not run as, or nil if it runs as it is
@@ -81,7 +80,7 @@ func (sv *supervisor) tryAgain(u *Unapplied) {
 	}
 	defer leave()
 	began := time.Now()
-	_, _ = sv.hold(h.intake, "retry", func(ctx context.Context, _ *supervisor, _ *server) (wait, error) {
+	_, _ = sv.hold(h.intake, "retry", true, func(ctx context.Context, _ *server) (wait, error) {
 		if ctx.Err() == nil && sv.lacks() == u {
 			did, _, err := sv.apply(ctx, u.Entry)
 			h.record(context.Background(), did, u.Entry, began, err)

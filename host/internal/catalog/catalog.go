@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -173,13 +174,7 @@ func replace(path string, data []byte) {
 		return
 	}
 	_, err = f.Write(data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
+	if errors.Join(err, f.Close()) != nil || os.Rename(f.Name(), path) != nil {
 		_ = os.Remove(f.Name())
 	}
 }

@@ -64,11 +64,9 @@ func (c *shared) Save(e *config.Server, list []*mcp.Tool) {
 		return
 	}
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestSpeed)
-	if err == nil {
-		_, err = w.Write(data)
-	}
-	if err == nil && w.Close() == nil {
+	w, _ := flate.NewWriter(&packed, flate.BestSpeed) // which fails for another level only
+	_, err = w.Write(data)
+	if errors.Join(err, w.Close()) == nil {
 		c.write(recordPrefix+name, packed.Bytes())
 	}
 }
@@ -121,14 +119,14 @@ func (c *shared) Close() {
 	c.closed = true
 	done := c.writer
 	c.mu.Unlock()
-	if done != nil {
-		select {
-		case <-done:
-		case <-time.After(waitFor):
-		}
+	if done == nil {
+		c.cancel()
+		return
+	}
+	select {
+	case <-done:
+	case <-time.After(waitFor):
 	}
 	c.cancel()
-	if done != nil {
-		<-done
-	}
+	<-done
 }

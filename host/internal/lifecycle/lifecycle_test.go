@@ -1,0 +1,62 @@
+package lifecycle_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+)
+
+var update = flag.Bool("update", false, "draw the picture in docs/design/host.md")
+
+// Each event in each state has one row, which leads somewhere or says why there is none; each state is reached.
+func TestTable(t *testing.T) {
+	reached := []lifecycle.State{lifecycle.Absent}
+	for i := 0; i < len(reached); i++ {
+		for _, on := range []lifecycle.Event{
+			lifecycle.Remove, lifecycle.Disable, lifecycle.Invalidate, lifecycle.Refuse, lifecycle.Quarantine, lifecycle.Start, lifecycle.Succeed, lifecycle.Fail,
+		} {
+			rows := slices.DeleteFunc(slices.Clone(lifecycle.Table), func(r lifecycle.Row) bool {
+				return !slices.Contains(r.From, reached[i]) || !slices.Contains(r.On, on)
+			})
+			assert.Only(t, rows, reached[i], on)
+			row := lifecycle.Next(reached[i], on)
+			assert.Equal(t, row.To == "", row.Impossible != "", reached[i], on, "leads nowhere")
+			assert.Equal(t, row.Do == "", row.Impossible != "", reached[i], on, "has nothing to do")
+			if row.To != "" && !slices.Contains(reached, row.To) {
+				reached = append(reached, row.To)
+			}
+		}
+	}
+	for _, r := range lifecycle.Table {
+		for _, from := range r.From {
+			assert.True(t, slices.Contains(reached, from), "%s is reached", from)
+		}
+	}
+}
+
+// The picture in the docs is that of the table.
+func TestPicture(t *testing.T) {
+	picture := "stateDiagram-v2\n    [*] --> absent\n"
+	for _, r := range lifecycle.Table {
+		for _, from := range r.From {
+			if r.Impossible == "" {
+				picture += fmt.Sprintf("    %s --> %s: %s / %s\n", from, r.To, r.On[0], r.Do)
+			}
+		}
+	}
+	const page = "../../../docs/design/host.md"
+	text := string(assert.Value(os.ReadFile(page))(t))
+	place := regexp.MustCompile("(?s)stateDiagram-v2\n.*?```")
+	if *update {
+		text = place.ReplaceAllString(text, picture+"```")
+		assert.OK(t, os.WriteFile(page, []byte(text), 0o644))
+	}
+	assert.Equal(t, strings.TrimSuffix(place.FindString(text), "```"), picture, "run it with -update")
+}
