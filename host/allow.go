@@ -276,15 +276,14 @@ func (h *Host) forbid(ctx context.Context, name string) error {
 	if sv, err := h.supervisor(name); err == nil {
 		sv.interrupt(nil)
 	}
-	return h.change(ctx, "deny", name, func(ctx context.Context, sv *supervisor, old *server) (wait, error) {
+	return h.change(ctx, "deny", name, func(_ context.Context, sv *supervisor, old *server) (wait, error) {
 		denied := h.notAllowed(h.ctx, old.entry)
 		if denied == nil || !old.needsConsent() {
 			return nil, nil
 		}
 		s := sv.newServer(old.entry)
 		s.err = denied
-		_, calls, _ := sv.handle(ctx, lifecycle.Refuse, s)
-		return calls, nil
+		return sv.place(lifecycle.Refuse, s), nil
 	})
 }
 

@@ -322,7 +322,7 @@ func (h *Host) begin(ctx context.Context, st *step) (did lifecycle.Action, until
 	did = lifecycle.Keep
 	st.supervisor.interrupt(st)
 	until, err = st.supervisor.hold(ctx, "apply", false, func(own context.Context, _ *server) (until wait, err error) {
-		if !st.supervisor.decides(st) {
+		if st.supervisor.deciding() != st {
 			return nil, ErrOvertaken
 		}
 		did, until, err = st.supervisor.apply(own, st.entry)
@@ -349,7 +349,7 @@ func (h *Host) record(ctx context.Context, did lifecycle.Action, entry *config.S
 func (h *Host) remove(sv *supervisor, st *step) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !sv.decides(st) {
+	if sv.deciding() != st {
 		return
 	}
 	delete(h.supervisors, sv.name)
@@ -379,10 +379,7 @@ func (h *Host) report(ctx context.Context, steps []*step) (Report, *ServersError
 			continue
 		}
 		list := lists[st.did]
-		switch {
-		case st.did == lifecycle.None && st.entry == nil:
-			list = nil
-		case st.did == lifecycle.Launch && denial(st.err) != nil:
+		if st.did == lifecycle.Launch && denial(st.err) != nil {
 			list = &report.NotAllowed
 		}
 		if list != nil {

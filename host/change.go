@@ -52,10 +52,10 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 	if sv, err := h.supervisor(name); err == nil {
 		sv.interrupt(nil)
 	}
-	return h.change(ctx, "disable", name, func(ctx context.Context, sv *supervisor, old *server) (wait, error) {
+	return h.change(ctx, "disable", name, func(_ context.Context, sv *supervisor, old *server) (wait, error) {
 		s := sv.newServer(sv.configured(old))
 		s.err = nil
-		_, calls, _ := sv.handle(ctx, lifecycle.Disable, s)
+		calls := sv.place(lifecycle.Disable, s)
 		sv.note(nil, nil)
 		return calls, nil
 	})
@@ -77,7 +77,7 @@ func (h *Host) Restart(ctx context.Context, name string) error {
 		case !s.usable():
 			return sv.renew(ctx, s).firstAttempt, nil
 		case s.perUser():
-			h.inBackground(closing(s.pool.end(false)))
+			h.inBackground(closing(s.pool.end()))
 			return nil, nil
 		}
 		if c := s.running(); c != nil && c.take() {

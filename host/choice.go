@@ -34,7 +34,7 @@ func (h *Host) reconsider(ctx context.Context, sv *supervisor) error {
 		return nil
 	}
 	h.mu.Lock()
-	if now, _ := sv.choices(); h.closed || h.supervisors[sv.name] != sv || !slices.Equal(now, entries) {
+	if h.closed || h.supervisors[sv.name] != sv || !slices.Equal(sv.deciding().entries, entries) {
 		h.mu.Unlock()
 		return nil
 	}
@@ -46,10 +46,10 @@ func (h *Host) reconsider(ctx context.Context, sv *supervisor) error {
 
 // chooses returns the entry that is chosen now, and of which, if it is another one than was last.
 func (h *Host) chooses(sv *supervisor) (entry *config.Server, entries []*config.Server) {
-	entries, last := sv.choices()
-	if len(entries) > 1 && sv.enabled() {
-		if entry = h.choose(entries, sv.now()); entry != last {
-			return entry, entries
+	last := sv.deciding()
+	if len(last.entries) > 1 && sv.enabled() {
+		if entry = h.choose(last.entries, sv.now()); entry != last.entry {
+			return entry, last.entries
 		}
 	}
 	return nil, nil
@@ -58,8 +58,7 @@ func (h *Host) chooses(sv *supervisor) (entry *config.Server, entries []*config.
 // waiting returns the entries that are stronger than the one that runs, and
 // so wait to be allowed.
 func (sv *supervisor) waiting() []*config.Server {
-	entries, _ := sv.choices()
-	s := sv.now()
+	entries, s := sv.deciding().entries, sv.now()
 	if s == nil || len(entries) < 2 {
 		return nil
 	}
@@ -72,11 +71,4 @@ func (sv *supervisor) enabled() bool {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
 	return sv.state.Enabled()
-}
-
-// choices returns the entries of which the supervisor runs one, and that which was chosen last.
-func (sv *supervisor) choices() (entries []*config.Server, last *config.Server) {
-	sv.mu.Lock()
-	defer sv.mu.Unlock()
-	return sv.wanted.entries, sv.wanted.entry
 }

@@ -25,7 +25,6 @@ type pool struct {
 	idle    lru.Map[*conn, struct{}] // those that are not taken, the longest idle first
 	waiting int                      // calls that wait for a place
 	leaving int                      // conns that are being closed for these
-	ended   bool                     // the server was stopped: no conn is added
 }
 
 func newPool(s *server, places int) *pool {
@@ -61,8 +60,8 @@ func (p *pool) take(ctx context.Context, user string) (*conn, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended {
-		return nil, errEnded
+	if err := p.server.unusable(); err != nil {
+		return nil, err
 	}
 	c.take()
 	c.gone = func() { p.free(c) }
@@ -177,12 +176,10 @@ func (p *pool) free(c *conn) {
 	}
 }
 
-// end keeps the conns from being taken, and returns them to be closed. If the server stops,
-// no conn is added any more.
-func (p *pool) end(stops bool) []*conn {
+// end keeps the conns from being taken, and returns them to be closed.
+func (p *pool) end() []*conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ended = p.ended || stops
 	var conns []*conn
 	for _, c := range p.conns {
 		c.end(false)

@@ -117,7 +117,7 @@ func TestPoolCounts(t *testing.T) {
 		case 0:
 			s.pool.close(c, false)
 		case 1:
-			h.inBackground(closing(s.pool.end(false)))
+			h.inBackground(closing(s.pool.end()))
 		}
 		s.pool.drop(c)
 	}

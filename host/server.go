@@ -140,8 +140,9 @@ func (s *server) run() {
 	s.host.changed.Ring()
 }
 
-// options returns the options of the client of a user, or of all if that is empty.
-func (s *server) options(user string) *mcp.ClientOptions {
+// options returns the options of the client of a user, or of all if that is empty. With an error, with which
+// sampling fails then, it declines what the server asks the user or a model.
+func (s *server) options(user string, tried error) *mcp.ClientOptions {
 	o := s.host.opts.Client
 	e := s.entry
 	o.ConnectTimeout = cmp.Or(max(0, e.ConnectTimeout), o.ConnectTimeout)
@@ -155,9 +156,10 @@ func (s *server) options(user string) *mcp.ClientOptions {
 		o.ListRoots = nil
 	}
 	decline := &mcp.ElicitResult{Action: "decline"}
-	o.Elicit = asking(s, user, decline, nil, o.Elicit)
-	o.ElicitURL = asking(s, user, decline, nil, o.ElicitURL)
-	o.Sample = asking(s, user, nil, ErrQuarantined, o.Sample)
+	declines := func() bool { return tried != nil || s.quarantined() }
+	o.Elicit = asking(user, declines, decline, nil, o.Elicit)
+	o.ElicitURL = asking(user, declines, decline, nil, o.ElicitURL)
+	o.Sample = asking(user, declines, nil, cmp.Or(tried, ErrQuarantined), o.Sample)
 	return &o
 }
 
@@ -176,7 +178,7 @@ func (s *server) open() (*conn, error) {
 	if s.conn != nil && s.conn.take() {
 		return s.conn, nil
 	}
-	c := newConn(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, s.transport, s.options("")))
+	c := newConn(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, s.transport, s.options("", nil)))
 	c.follow()
 	if s.entry.Lazy {
 		c.idleAfter, c.idle, c.starting = s.idleTimeout(), s.closeIdle, true
@@ -295,7 +297,7 @@ func (s *server) stop() wait {
 	s.conn = nil
 	s.keepLocked()
 	s.supervisor.mu.Unlock()
-	conns := s.pool.end(true)
+	conns := s.pool.end()
 	if c != nil {
 		c.end(false)
 		conns = append(conns, c)
@@ -369,14 +371,14 @@ var errNoLedger = fmt.Errorf("%w; there is no ledger for that: set Options.Regis
 // quarantined reports whether nothing of the server may be used before it is accepted.
 func (s *server) quarantined() bool { return s.host.registry.Quarantines(s.facts(nil)) }
 
-// asking returns a handler that finds the user, if there is one, in its context. As long as the server is
-// in quarantine it returns res and err.
-func asking[Request, Result any](s *server, user string, res Result, err error, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
+// asking returns a handler that finds the user, if there is one, in its context. As long as it declines it
+// returns res and err.
+func asking[Request, Result any](user string, declines func() bool, res Result, err error, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
 	if handle == nil {
 		return nil
 	}
 	return func(ctx context.Context, r Request) (Result, error) {
-		if s.quarantined() {
+		if declines() {
 			return res, err
 		}
 		if user != "" {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
@@ -37,8 +36,7 @@ type supervisor struct {
 	wanted *step   // the step that decides; one without an entry before the first
 	change *change // that holds the token of changing; nil: there is none
 
-	unapplied *Unapplied  // the configured entry that does not work; nil: the server runs as configured
-	retry     *time.Timer // of that; may be nil
+	unapplied *Unapplied // the configured entry that does not work; nil: the server runs as configured
 }
 
 // newSupervisor returns a supervisor without a server.
@@ -152,16 +150,15 @@ func (sv *supervisor) hasLocked(entry *config.Server, hash string) bool {
 	if sv.server == nil || sv.server.hash != hash {
 		return false
 	}
-	sv.server.said = entry
-	sv.forgetLocked()
+	sv.server.said, sv.unapplied = entry, nil
 	return true
 }
 
-// decides reports whether a step is the one that decides.
-func (sv *supervisor) decides(st *step) bool {
+// deciding returns the step that decides, which may have ended.
+func (sv *supervisor) deciding() *step {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
-	return sv.wanted == st
+	return sv.wanted
 }
 
 // apply makes the supervisor run an entry, or nothing if it is nil. It returns what was done, and what is
@@ -178,17 +175,12 @@ func (sv *supervisor) apply(ctx context.Context, entry *config.Server) (lifecycl
 		}
 	}
 	did, until, err := sv.handle(ctx, sv.eventOf(old, next), next)
-	if err != nil && errors.Is(context.Cause(ctx), ErrOvertaken) { // what has overtaken it says how the server stands
-		return did, until, err
-	}
-	var unapplied error
-	if did == lifecycle.Keep || did == lifecycle.Discard {
-		unapplied = err
-	}
-	sv.note(entry, unapplied)
-	if did == lifecycle.Note || did == lifecycle.Stop { // it waits for calls
-		sv.host.inBackground(until)
-		until = nil
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), ErrOvertaken): // what has overtaken it says how the server stands
+	case did == lifecycle.Keep, did == lifecycle.Discard:
+		sv.note(entry, err)
+	default:
+		sv.note(nil, nil)
 	}
 	return did, until, err
 }
@@ -219,20 +211,19 @@ func (sv *supervisor) eventOf(old, next *server) lifecycle.Event {
 }
 
 // handle does what is to be done about an event, with the server that is to stand there then or,
-// if it is nil, none. It returns what was done, and what is to be waited for: an attempt to start, or calls under way.
+// if it is nil, none. It returns what was done, and what waits for an attempt to start.
 func (sv *supervisor) handle(ctx context.Context, on lifecycle.Event, next *server) (lifecycle.Action, wait, error) {
 	sv.mu.Lock()
 	old, row := sv.server, sv.rowLocked(on)
-	switch row.Do {
-	case lifecycle.Launch:
+	if row.Do == lifecycle.Launch || row.Do == lifecycle.Replace {
 		next.copyToolsLocked(old)
-	case lifecycle.Replace:
-		next.copyToolsLocked(old)
+	}
+	if row.To == lifecycle.Replacing {
 		sv.state, sv.next = row.To, next
 	}
 	sv.mu.Unlock()
 	switch row.Do {
-	case lifecycle.None, "":
+	case "":
 		return row.Do, nil, nil
 	case lifecycle.Keep:
 		return row.Do, nil, next.outcome()
@@ -241,11 +232,10 @@ func (sv *supervisor) handle(ctx context.Context, on lifecycle.Event, next *serv
 	case lifecycle.Launch:
 		next.loseTools()
 	}
-	calls := sv.place(on, next)
+	sv.host.inBackground(sv.place(on, next))
 	if row.Do == lifecycle.Note || row.Do == lifecycle.Stop {
-		return row.Do, calls, next.outcome()
+		return row.Do, nil, next.outcome()
 	}
-	sv.host.inBackground(calls)
 	next.run()
 	if err := next.outcome(); denial(err) != nil {
 		return row.Do, nil, err

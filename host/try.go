@@ -47,8 +47,7 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 	s := h.newSupervisor(e.Name).newServer(e) // which is never started
 	t, err := s.tryTransport(ctx, observe)
 	if err == nil {
-		o := s.options("")
-		declineAll(o)
+		o := s.options("", errTried)
 		o.Logger = nil
 		//lint:ignore SA1019 older servers use them
 		o.Log, o.LogLevel = nil, ""
@@ -61,22 +60,8 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 	return err
 }
 
-// declineAll has a client decline all that a server asks the user or a model.
-func declineAll(o *mcp.ClientOptions) {
-	if o.Elicit != nil {
-		o.Elicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, nil }
-	}
-	if o.ElicitURL != nil {
-		o.ElicitURL = func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) { return nil, nil }
-	}
-	//lint:ignore SA1019 older servers use it
-	if o.Sample != nil {
-		//lint:ignore SA1019 older servers use it
-		o.Sample = func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
-			return nil, errors.New("host: no model answers while a server is tried")
-		}
-	}
-}
+// errTried is what a server is told that asks for sampling while it is tried.
+var errTried = errors.New("host: no model answers while a server is tried")
 
 // tryTransport returns the transport for a try, if one may be made.
 func (s *server) tryTransport(ctx context.Context, observe func(mcp.Transport) (mcp.Transport, error)) (mcp.Transport, error) {

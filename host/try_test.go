@@ -31,7 +31,7 @@ func TestTryDeclaresAndDeclines(t *testing.T) {
 			assert.Equal(t, o.Sample != nil, asks, "it declares sampling")
 			if asks {
 				answer := assert.Value(o.Elicit(ctx, nil))(t)
-				assert.True(t, answer == nil, "no answer")
+				assert.Equal(t, answer.Action, "decline")
 				assert.Fails(t, assert.Err(o.Sample(ctx, nil)), "sampling")
 			}
 			return nil

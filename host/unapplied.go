@@ -30,8 +30,7 @@ func (sv *supervisor) note(entry *config.Server, err error) {
 	defer sv.mu.Unlock()
 	defer sv.host.changed.Ring()
 	last := sv.unapplied
-	sv.forgetLocked()
-	if err == nil {
+	if sv.unapplied = nil; err == nil {
 		return
 	}
 	u := &Unapplied{Err: err, Failures: 1, Entry: entry}
@@ -41,17 +40,9 @@ func (sv *supervisor) note(entry *config.Server, err error) {
 	if entry.Err == nil && !sv.host.isClosing() {
 		wait := backoff.Full(u.Failures-1, unappliedBase/2, unappliedBase, unappliedCeiling)
 		u.RetryAt = time.Now().Add(wait)
-		sv.retry = time.AfterFunc(wait, func() { sv.tryAgain(u) })
+		time.AfterFunc(wait, func() { sv.tryAgain(u) })
 	}
 	sv.unapplied = u
-}
-
-// forgetLocked notes that the server runs as configured. It needs sv.mu.
-func (sv *supervisor) forgetLocked() {
-	if sv.unapplied != nil && sv.retry != nil {
-		sv.retry.Stop()
-	}
-	sv.unapplied = nil
 }
 
 // lacks returns the entry that the server does not run as, or nil if it runs as it is
@@ -71,7 +62,7 @@ func (sv *supervisor) configured(s *server) *config.Server {
 }
 
 // tryAgain replaces the server by what is configured, unless another change was made
-// meanwhile. It is called by a timer.
+// meanwhile. It is called by a timer, which nobody stops.
 func (sv *supervisor) tryAgain(u *Unapplied) {
 	h := sv.host
 	leave, err := h.visit()

@@ -149,7 +149,7 @@ func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
 	case err != nil:
 		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
 	}
-	c := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.options(key.User)))
+	c := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.options(key.User, nil)))
 	c.idleAfter, c.idle = s.idleTimeout(), func(c *conn) { s.pool.close(c, true) }
 	return c, nil
 }

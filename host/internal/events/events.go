@@ -110,14 +110,8 @@ func OfLogin(kind string, key session.Key, err error) event.Event {
 
 // OfDecision returns the event that a person has accepted or rejected what is new or has changed at a server.
 func OfDecision(c *ledger.Change, accepted bool, err error) event.Event {
-	e := event.Event{Kind: "accept", Server: c.Server, Tool: c.Tool, Outcome: "refused", Detail: map[string]string{"change": string(c.Kind)}}
-	if accepted {
-		e.Outcome = "approved"
-	}
-	if err != nil {
-		e = withOutcome(e, err)
-	}
-	return e
+	e := event.Event{Kind: "accept", Server: c.Server, Tool: c.Tool, Detail: map[string]string{"change": string(c.Kind)}}
+	return withDecision(e, accepted, err)
 }
 
 // OfConfig returns the event that the entry of a server was changed, or all entries if
@@ -132,18 +126,15 @@ func OfConfig(change, server string, err error) event.Event {
 
 // OfConsent returns the event that a user has decided whether a server may be started.
 func OfConsent(by, server, fingerprint string, approved bool, err error) event.Event {
-	e := event.Event{
-		Kind:    "consent",
-		User:    by,
-		Server:  server,
-		Outcome: "refused",
-		Detail:  map[string]string{"fingerprint": fingerprint},
-	}
-	if approved {
-		e.Outcome = "approved"
-	}
-	if err != nil {
-		e = withOutcome(e, err)
+	e := event.Event{Kind: "consent", User: by, Server: server, Detail: map[string]string{"fingerprint": fingerprint}}
+	return withDecision(e, approved, err)
+}
+
+// withDecision returns an event with the outcome of a decision, or of the attempt to keep it.
+func withDecision(e event.Event, yes bool, err error) event.Event {
+	e = withOutcome(e, err)
+	if err == nil {
+		e.Outcome = map[bool]string{true: "approved", false: "refused"}[yes]
 	}
 	return e
 }

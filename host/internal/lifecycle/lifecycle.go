@@ -40,9 +40,9 @@ const (
 type Action string
 
 const (
-	None    Action = "none"    // it goes on as it is
+	None    Action = "none"    // of no event: the entry is that of the server
 	Keep    Action = "keep"    // it goes on as it was, and the new entry is tried again
-	Note    Action = "note"    // tools that are left of it go; the new entry stands there, and does not run either
+	Note    Action = "note"    // tools that are left of it go; the new entry, if any, stands there, and does not run either
 	Stop    Action = "stop"    // its tools go, its connections end with their calls
 	Launch  Action = "launch"  // it starts; tools of a server that was lost stay listed for a while
 	Restart Action = "restart" // stop, then launch
@@ -62,7 +62,7 @@ type Row struct {
 
 // Table has one row for each state and event.
 var Table = []Row{
-	{From: []State{Absent}, On: []Event{Remove}, To: Absent, Do: None},
+	{From: []State{Absent}, On: []Event{Remove}, To: Absent, Do: Note},
 	{From: []State{Disabled, Invalid, Refused, Running}, On: []Event{Remove}, To: Absent, Do: Stop},
 	{From: []State{Absent, Disabled, Invalid, Refused}, On: []Event{Disable}, To: Disabled, Do: Note},
 	{From: []State{Absent, Disabled, Invalid, Refused}, On: []Event{Invalidate}, To: Invalid, Do: Note},
