@@ -321,13 +321,16 @@ func (h *Host) begin(ctx context.Context, st *step) (did lifecycle.Action, until
 	defer close(st.begun)
 	did = lifecycle.Keep
 	st.supervisor.interrupt(st)
-	until, err = st.supervisor.hold(ctx, "apply", false, func(own context.Context, _ *server) (until wait, err error) {
+	until, err = st.supervisor.hold(ctx, false, func(own context.Context, _ *server) (until wait, err error) {
 		if st.supervisor.deciding() != st {
 			return nil, ErrOvertaken
 		}
 		did, until, err = st.supervisor.apply(own, st.entry)
 		if st.entry == nil {
 			h.remove(st.supervisor, st)
+		}
+		if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
+			err = ErrOvertaken
 		}
 		return until, err
 	})

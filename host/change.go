@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
@@ -168,11 +169,15 @@ func (h *Host) change(ctx context.Context, what, name string, f func(context.Con
 	if err != nil {
 		return err
 	}
-	until, err := sv.hold(ctx, what, true, func(own context.Context, s *server) (wait, error) {
+	until, err := sv.hold(ctx, true, func(own context.Context, s *server) (wait, error) {
 		if s == nil {
 			return nil, &UnknownServerError{name, h.names()}
 		}
-		return f(own, sv, s)
+		until, err := f(own, sv, s)
+		if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
+			err = fmt.Errorf("server %q: %s: %w", name, what, ErrOvertaken)
+		}
+		return until, err
 	})
 	if err == nil && until != nil {
 		err = until(ctx)

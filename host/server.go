@@ -253,7 +253,7 @@ func (s *server) refuse(c *conn) {
 	s.keepLocked()
 	s.tools, s.says, s.unread, s.listed = nil, nil, nil, false
 	if sv.server == s {
-		sv.state = sv.rowLocked(lifecycle.Refuse).To
+		sv.state = lifecycle.Next(sv.state, lifecycle.Refuse).To
 	}
 	s.host.ending.Go(func() { _ = c.close(s.host.ctx) })
 }

@@ -55,8 +55,8 @@ type change struct {
 
 // hold waits for the right to change the server, and runs f. The context that f gets ends with ctx, when the
 // host is closed, and when the change is interrupted; one that is interruptible is interrupted at once if an
-// Apply waits. What is the verb for the change in errors.
-func (sv *supervisor) hold(ctx context.Context, what string, interruptible bool, f func(context.Context, *server) (wait, error)) (wait, error) {
+// Apply waits.
+func (sv *supervisor) hold(ctx context.Context, interruptible bool, f func(context.Context, *server) (wait, error)) (wait, error) {
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(sv.host.intake, func() { cancel(ErrClosed) })()
@@ -83,11 +83,7 @@ func (sv *supervisor) hold(ctx context.Context, what string, interruptible bool,
 		defer sv.mu.Unlock()
 		sv.change = nil
 	}()
-	until, err := f(own, s)
-	if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
-		err = fmt.Errorf("server %q: %s: %w", sv.name, what, ErrOvertaken)
-	}
-	return until, err
+	return f(own, s)
 }
 
 // interrupt cancels what the present change of the server waits for, if there is one and it is
@@ -214,7 +210,7 @@ func (sv *supervisor) eventOf(old, next *server) lifecycle.Event {
 // if it is nil, none. It returns what was done, and what waits for an attempt to start.
 func (sv *supervisor) handle(ctx context.Context, on lifecycle.Event, next *server) (lifecycle.Action, wait, error) {
 	sv.mu.Lock()
-	old, row := sv.server, sv.rowLocked(on)
+	old, row := sv.server, lifecycle.Next(sv.state, on)
 	if row.Do == lifecycle.Launch || row.Do == lifecycle.Replace {
 		next.copyToolsLocked(old)
 	}
@@ -224,7 +220,7 @@ func (sv *supervisor) handle(ctx context.Context, on lifecycle.Event, next *serv
 	sv.mu.Unlock()
 	switch row.Do {
 	case "":
-		return row.Do, nil, nil
+		return row.Do, nil, fmt.Errorf("host: server %q: %s: %s", sv.name, on, row.Impossible)
 	case lifecycle.Keep:
 		return row.Do, nil, next.outcome()
 	case lifecycle.Replace:
@@ -273,7 +269,7 @@ func (sv *supervisor) replace(ctx context.Context, old, next *server) (lifecycle
 func (sv *supervisor) place(on lifecycle.Event, next *server) (calls wait) {
 	sv.publishing.Lock() // which waits for what is being written
 	sv.mu.Lock()
-	row := sv.rowLocked(on)
+	row := lifecycle.Next(sv.state, on)
 	sv.mu.Unlock()
 	switch row.Do {
 	case lifecycle.Note, lifecycle.Stop, lifecycle.Restart:
@@ -288,7 +284,7 @@ func (sv *supervisor) place(on lifecycle.Event, next *server) (calls wait) {
 	}
 	sv.state, sv.next = row.To, nil
 	if sv.state == lifecycle.Running && sv.server.err != nil {
-		sv.state = sv.rowLocked(lifecycle.Refuse).To
+		sv.state = lifecycle.Next(sv.state, lifecycle.Refuse).To
 	}
 	sv.mu.Unlock()
 	sv.publishing.Unlock()
@@ -301,16 +297,6 @@ func (sv *supervisor) place(on lifecycle.Event, next *server) (calls wait) {
 // needs sv.publishing.
 func (sv *supervisor) withdraw() {
 	_, _ = sv.host.registry.Replace(registry.Server{Name: sv.name}, nil)
-}
-
-// rowLocked returns what an event leads to from here. It needs sv.mu.
-func (sv *supervisor) rowLocked(on lifecycle.Event) lifecycle.Row {
-	row := lifecycle.Next(sv.state, on)
-	if row.Impossible != "" {
-		sv.host.opts.Client.Logger.Error("host: what cannot happen has", "server", sv.name, "state", sv.state, "event", on)
-		row.To = sv.state
-	}
-	return row
 }
 
 func (h *Host) isClosing() bool { return h.intake.Err() != nil }

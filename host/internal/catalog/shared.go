@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -24,17 +25,18 @@ const (
 // what is in a file, deflated. Records of entries that are not configured any more stay.
 type shared struct {
 	store  storage.Store
+	writer *again.Task     // writes what is pending
 	ctx    context.Context // of the writer; ends with Close
 	cancel context.CancelFunc
 
 	mu      sync.Mutex // guards the following
 	closed  bool
 	pending map[string][]byte // what is to be written, by the name of the record
-	writer  chan struct{}     // closed when the goroutine that writes has ended; nil: there is none
 }
 
 func newShared(store storage.Store) *shared {
 	c := &shared{store: store, pending: map[string][]byte{}}
+	c.writer = again.New(c.writePending)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -79,15 +81,11 @@ func (c *shared) write(name string, packed []byte) {
 		return
 	}
 	c.pending[name] = packed
-	if c.writer == nil {
-		c.writer = make(chan struct{})
-		go c.run(c.writer)
-	}
+	c.writer.Wake()
 }
 
-// run writes until nothing is left to be written.
-func (c *shared) run(done chan struct{}) {
-	defer close(done)
+// writePending writes until nothing is left to be written.
+func (c *shared) writePending() {
 	for {
 		name, packed := c.next()
 		if name == "" {
@@ -102,7 +100,7 @@ func (c *shared) run(done chan struct{}) {
 	}
 }
 
-// next takes what is to be written next. An empty name ends the writer.
+// next takes what is to be written next; an empty name: nothing is.
 func (c *shared) next() (string, []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,23 +108,15 @@ func (c *shared) next() (string, []byte) {
 		delete(c.pending, name)
 		return name, packed
 	}
-	c.writer = nil
 	return "", nil
 }
 
 func (c *shared) Close() {
 	c.mu.Lock()
 	c.closed = true
-	done := c.writer
 	c.mu.Unlock()
-	if done == nil {
-		c.cancel()
-		return
-	}
-	select {
-	case <-done:
-	case <-time.After(waitFor):
-	}
+	defer time.AfterFunc(waitFor, c.cancel).Stop()
+	c.writer.End()
+	c.writePending() // if it was to begin when it ended
 	c.cancel()
-	<-done
 }

@@ -64,8 +64,7 @@ func ofCall(o *registry.Observation) event.Event {
 	}
 	if o.Tool != nil {
 		e.Server = o.Tool.Origin.Server
-		e.Tool = o.Tool.Origin.Tool
-		e.Tool = cmp.Or(e.Tool, o.Tool.Name)
+		e.Tool = cmp.Or(o.Tool.Origin.Tool, o.Tool.Name)
 		if o.Name != e.Tool {
 			e.Detail["name"] = o.Name
 		}
