@@ -1,4 +1,4 @@
-// Tests of client.go, supervise.go, await.go and shared.go: the states of a client, and its attempts to connect.
+// Tests of client.go, supervise.go and shared.go: the states of a client, and its attempts to connect.
 
 package mcp_test
 

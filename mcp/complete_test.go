@@ -1,3 +1,5 @@
+// Tests of resources.go: completions.
+
 package mcp_test
 
 import (

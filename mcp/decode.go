@@ -182,11 +182,6 @@ func arrayOf[T any](list *[]T, decode func([]byte) (T, error)) func([]byte) erro
 	}
 }
 
-// word decodes a string of a type of its own.
-func word[T ~string](dst *T) func([]byte) error {
-	return func(value []byte) error { return decodeString(dst, value) }
-}
-
 func decodeString[T ~string](dst *T, value []byte) error {
 	text, ok := jsonscan.String(value)
 	if !ok && !isNull(value) {

@@ -89,7 +89,7 @@ func decodePromptResult(raw json.RawMessage, modern bool) (*GetPromptResult, *in
 func decodePromptMessage(raw []byte) (*sdk.PromptMessage, error) {
 	m := &sdk.PromptMessage{}
 	err := decodeObject(raw,
-		field{name: "role", into: word(&m.Role)},
+		field{name: "role", into: (*string)(&m.Role)},
 		field{name: "content", into: func(value []byte) (err error) {
 			c := jsonscan.Walk(value)
 			m.Content, err = decodeContent(&c)
@@ -112,7 +112,7 @@ const maxCompletions = 100
 
 // decodeCompletion decodes an answer to completion/complete. Values beyond those
 // that the protocol allows are cut off.
-func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
+func decodeCompletion(raw json.RawMessage, _ bool) (*CompleteResult, *inputRequired, error) {
 	res := &CompleteResult{}
 	details := &res.Completion
 	var total int64
@@ -134,16 +134,16 @@ func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
 	)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case details.Values == nil:
-		return nil, at("completion.values", errMissing)
+		return nil, nil, at("completion.values", errMissing)
 	}
 	details.Total = int(total)
 	if len(details.Values) > maxCompletions {
 		details.Values = details.Values[:maxCompletions:maxCompletions]
 		details.HasMore = true
 	}
-	return res, nil
+	return res, nil, nil
 }
 
 // decodeStruct decodes a type of the official SDK. The member need must not be empty.

@@ -18,7 +18,7 @@ func TestDecodeErrors(t *testing.T) {
 	ignore := func(_ any, err error) error { return err }
 	read := func(raw string) error { _, _, err := decodeReadResult([]byte(raw), true); return err }
 	prompt := func(raw string) error { _, _, err := decodePromptResult([]byte(raw), true); return err }
-	completion := func(raw string) error { return ignore(decodeCompletion([]byte(raw))) }
+	completion := func(raw string) error { _, _, err := decodeCompletion([]byte(raw), false); return err }
 	resource := func(raw string) error { _, _, err := decodeItem[Resource]([]byte(raw), "uri"); return err }
 	listed := func(raw string) error { _, _, err := decodePrompt([]byte(raw), true); return err }
 	sample := func(raw string) error { return ignore(decodeSample([]byte(raw))) }
@@ -240,7 +240,7 @@ func FuzzDecodeResults(f *testing.F) {
 		check(read, read != nil || need != nil && modern, err)
 		prompt, need, err := decodePromptResult(data, modern)
 		check(prompt, prompt != nil || need != nil && modern, err)
-		completion, err := decodeCompletion(data)
+		completion, _, err := decodeCompletion(data, modern)
 		check(completion, completion != nil, err)
 		resource, _, err := decodeItem[Resource](data, "uri")
 		check(resource, err == nil, err)

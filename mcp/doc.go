@@ -128,9 +128,8 @@
 // the handshake and the requests, and results are decoded once, here.
 package mcp
 
-// Order of the files, from the bottom: protocol, transport, errors, header, decode, decode_content,
-// decode_result, result, tool, freshness, wait, object, foreign, task, task_decode, offered, state,
-// trace, page, topics, question, logging, options, shared, outgoing, elicit, sample, roots,
-// server_request, pending, connection, pending_set, handshake, wire, revision, health, send,
-// settings, subscribe, listen, inbound, connect, supervise, await, cache, client, request, list,
-// tools, exchange, task_wait, call, resources, complete, skills, updates.
+// Order of the files, from the bottom: protocol, transport, errors, decode, decode_content,
+// decode_result, result, tool, wait, object, foreign, task, offered, state, trace, topics,
+// question, logging, options, shared, outgoing, elicit, sample, server_request, pending,
+// connection, pending_set, handshake, revision, health, send, listen, inbound, connect, supervise,
+// cache, client, request, list, tools, exchange, task_wait, call, resources, skills.

@@ -1,4 +1,4 @@
-// Tests of elicit.go and page.go: pages that the user visits.
+// Tests of elicit.go and question.go: pages that the user visits.
 
 package mcp_test
 

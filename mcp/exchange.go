@@ -126,13 +126,6 @@ type RequestOptions struct {
 	SkipContent bool
 }
 
-// handRaw gives the caller the result as it came, if that is wanted.
-func (o *RequestOptions) handRaw(result json.RawMessage) {
-	if o != nil && o.Raw != nil {
-		*o.Raw = result
-	}
-}
-
 // An InputRound is one round of a request of revision 2026-07-28 for which the caller
 // gets the server's input itself: a gateway without state passes the server requests on to
 // its own client, and the responses back. If the server needs input the error is an
@@ -284,6 +277,34 @@ func (x *exchange) run(ctx context.Context, decode func(result json.RawMessage, 
 			return x.answered(err)
 		}
 	}
+}
+
+// fetch makes a request of a server that offers it, and returns its result as decode reads it.
+func fetch[T any](ctx context.Context, x *exchange, opts *RequestOptions, decode func(raw json.RawMessage, modern bool) (*T, *inputRequired, error)) (res *T, err error) {
+	if err := x.client.enter(); err != nil {
+		return nil, x.client.explain(&x.request, err)
+	}
+	defer x.client.leave()
+	err = x.run(ctx, func(raw json.RawMessage, conn *connection) (need *inputRequired, err error) {
+		if res, need, err = decode(raw, conn.modern()); res != nil && opts != nil && opts.Raw != nil {
+			*opts.Raw = raw
+		}
+		return need, err
+	})
+	return decoded(res, err)
+}
+
+// offered returns an error unless the server offers what a request is about.
+func (x *exchange) offered(ctx context.Context, lacks string, offers func(*connection) bool) error {
+	conn, err := x.client.enterConnected(ctx, &x.request)
+	if err != nil {
+		return err
+	}
+	defer x.client.leave()
+	if !offers(conn) {
+		return x.client.explain(&x.request, WithOutcome(fmt.Errorf("the server %s: %w", lacks, errors.ErrUnsupported), NotSent))
+	}
+	return nil
 }
 
 // within returns a context that ends with the time of the exchange, and with the

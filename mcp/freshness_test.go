@@ -1,3 +1,5 @@
+// Tests of cache.go: how long tools are used.
+
 package mcp_test
 
 import (

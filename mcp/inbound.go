@@ -172,7 +172,7 @@ func (conn *connection) runHandler(ctx context.Context, method string, params js
 	if method == protocol.Ping {
 		return json.RawMessage(`{}`), nil
 	}
-	if isQuestion(method) && conn.shared.opts.declares(method) && !conn.mayAsk(method, nil) {
+	if isQuestion(method) && conn.shared.opts.declares(method) && !conn.mayAsk(method, of) {
 		return declinedAnswer(method)
 	}
 	conn.mu.Lock()
@@ -275,13 +275,7 @@ func notHandled(path string, err error) error {
 // the program if not. Of is the request that it belongs to; nil if that is not known.
 func (conn *connection) mayAsk(method string, of *asked) bool {
 	limit := conn.shared.opts.maxQuestions()
-	var may bool
-	if of != nil {
-		may = of.more(1, limit) == 1
-	} else {
-		may = conn.more(limit)
-	}
-	if may && conn.allowance.take(questionBurst*limit) {
+	if (of == nil || of.n.Add(1) <= limit) && conn.allowance.take(questionBurst*limit) {
 		return true
 	}
 	conn.shared.declined(method)

@@ -229,9 +229,7 @@ func nameOf(item []byte) string {
 }
 
 func (p *pager[T]) invalid(path string, err error) error {
-	var invalid *ProtocolError
-	errors.As(at(path, err), &invalid)
-	return &ProtocolError{Server: p.client.name, Method: p.list.method, Path: invalid.Path, Err: invalid.Err}
+	return p.client.explain(&request{method: p.list.method}, at(path, err))
 }
 
 // whole reads all pages.

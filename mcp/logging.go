@@ -138,18 +138,14 @@ func harmless(data []byte) string {
 func decodeLogMessage(params json.RawMessage) (*LogMessage, error) {
 	m := &LogMessage{Raw: bytes.Clone(params)} // or the whole message would be kept
 	err := decodeObject(m.Raw,
-		field{name: "level", into: word(&m.Level)},
+		field{name: "level", into: (*string)(&m.Level), need: true},
 		field{name: "logger", into: &m.Logger},
 		field{name: "data", into: func(value []byte) error {
 			m.Data = value
 			return nil
 		}},
 	)
-	switch {
-	case err != nil:
-	case m.Level == "":
-		err = at("level", errMissing)
-	case m.Data == nil:
+	if err == nil && m.Data == nil {
 		err = at("data", errMissing)
 	}
 	return decoded(m, err)

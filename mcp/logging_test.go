@@ -1,4 +1,4 @@
-// Tests of logging.go and settings.go: the levels that servers are told, and what they log.
+// Tests of logging.go and send.go: the levels that servers are told, and what they log.
 
 package mcp_test
 

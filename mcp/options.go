@@ -150,15 +150,6 @@ type Limits struct {
 
 const (
 	defaultConnectTimeout = 30 * time.Second
-	defaultIdleTimeout    = 60 * time.Second
-	defaultCallTimeout    = 10 * time.Minute
-	defaultHealthInterval = time.Minute
-	defaultMaxInFlight    = 64
-	defaultMaxQueued      = 1_024
-	defaultMaxTools       = 5_000
-	defaultMaxArguments   = 8 << 20
-	defaultMaxQuestions   = 16
-
 	// closeTimeout is how long Close waits for handlers, such as Elicit, that do not return
 	// when their context ends.
 	closeTimeout = 5 * time.Second
@@ -182,14 +173,14 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	c.Implementation = cmp.Or(c.Implementation, &Implementation{Name: "mcpbelt", Version: "0"})
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	setLimit(&c.ConnectTimeout, defaultConnectTimeout, noTimeout)
-	setLimit(&c.IdleTimeout, defaultIdleTimeout, noTimeout)
-	setLimit(&c.CallTimeout, defaultCallTimeout, noTimeout)
-	c.HealthInterval = cmp.Or(c.HealthInterval, defaultHealthInterval)
-	setLimit(&c.MaxInFlight, defaultMaxInFlight, math.MaxInt)
-	setLimit(&c.MaxQueued, defaultMaxQueued, math.MaxInt)
-	setLimit(&c.MaxArguments, defaultMaxArguments, math.MaxInt64)
-	setLimit(&c.MaxTools, defaultMaxTools, math.MaxInt)
-	setLimit(&c.MaxQuestions, defaultMaxQuestions, math.MaxInt)
+	setLimit(&c.IdleTimeout, time.Minute, noTimeout)
+	setLimit(&c.CallTimeout, 10*time.Minute, noTimeout)
+	c.HealthInterval = cmp.Or(c.HealthInterval, time.Minute)
+	setLimit(&c.MaxInFlight, 64, math.MaxInt)
+	setLimit(&c.MaxQueued, 1_024, math.MaxInt)
+	setLimit(&c.MaxArguments, 8<<20, math.MaxInt64)
+	setLimit(&c.MaxTools, 5_000, math.MaxInt)
+	setLimit(&c.MaxQuestions, 16, math.MaxInt)
 	if c.LogLevel != "" {
 		if err := validLevel(c.LogLevel); err != nil {
 			c.Logger.Warn("mcp: the server will not be asked to log", "error", err)

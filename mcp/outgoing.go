@@ -61,13 +61,6 @@ func (s *shared) newRequest(method string, params ...member) *request {
 	return r
 }
 
-// briefRequest returns a request that must not take longer than it may be without progress.
-func (s *shared) briefRequest(method string, params ...member) *request {
-	r := &request{}
-	r.fill(method, s.opts.IdleTimeout, s.opts.IdleTimeout, params)
-	return r
-}
-
 // repeatable reports whether running the request twice does no harm.
 func (r *request) repeatable() bool { return r.call == nil || r.call.repeatable() }
 

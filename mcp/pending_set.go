@@ -92,7 +92,6 @@ func (conn *connection) remove(p *pendingRequest) {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
 	delete(conn.pending, p)
-	conn.settleLocked(p.request.asked)
 	if conn.endErr != nil && len(conn.pending) == 0 {
 		poke(conn.drained)
 	}
@@ -220,34 +219,4 @@ func (conn *connection) progress(p *pendingRequest, params json.RawMessage) {
 	conn.clearDeadline(p)
 	p.request.call.report(params)
 	conn.setDeadline(p, p.request.idle)
-}
-
-// more counts a question that belongs to one of the requests on their way, though it is
-// not known to which. It reports whether there is room for it, or no such request.
-func (conn *connection) more(limit int64) bool {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	room, none := int64(0), true
-	for p := range conn.pending {
-		if of := p.request.asked; of != nil {
-			room += max(0, limit-of.n.Load())
-			none = false
-		}
-	}
-	if none {
-		return true
-	}
-	if conn.questions >= room {
-		return false
-	}
-	conn.questions++
-	return true
-}
-
-// settleLocked counts as many questions as there is room for as those of a request that
-// ends, so that one that asks little is not at a loss for it.
-func (conn *connection) settleLocked(of *asked) {
-	if of != nil && conn.questions > 0 {
-		conn.questions -= of.more(conn.questions, conn.shared.opts.maxQuestions())
-	}
 }

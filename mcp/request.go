@@ -22,9 +22,6 @@ func (c *Client) send(ctx context.Context, r *request) (json.RawMessage, *connec
 // sendWith is send with memory for the first pending request.
 func (c *Client) sendWith(ctx context.Context, r *request, first *pendingRequest) (result json.RawMessage, conn *connection, err error) {
 	r.caller = ctx
-	if c.tracing == nil {
-		return c.deliver(ctx, r, first)
-	}
 	work, info := c.trace(ctx, r)
 	err = errBrokenOff // what the trace says if the caller's Progress panics
 	defer func() { info.end(result, err) }()

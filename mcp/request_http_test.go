@@ -1,4 +1,4 @@
-// Tests of request.go, wire.go and header.go over HTTP: header fields, and streams that break.
+// Tests of request.go, transport.go and send.go over HTTP: header fields, and streams that break.
 
 package mcp_test
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -57,26 +58,13 @@ func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*ResourceTempl
 // ReadResource reads a resource. The error is [ErrResourceNotFound] if the server has no such
 // resource, and otherwise as for [Client.CallTool].
 func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOptions) (*ReadResourceResult, error) {
-	if err := c.enter(); err != nil {
-		return nil, c.explain(&request{method: protocol.ReadResource}, err)
-	}
-	defer c.leave()
 	read := &exchange{}
 	read.begin(c, protocol.ReadResource, opts, member{"uri", appendQuoted(nil, uri)})
-	var res *ReadResourceResult
-	err := read.run(ctx, func(raw json.RawMessage, conn *connection) (need *inputRequired, err error) {
-		if res, need, err = decodeReadResult(raw, conn.modern()); res != nil {
-			opts.handRaw(raw)
-		}
-		return need, err
-	})
-	switch {
-	case err == nil:
-		return res, nil
-	case read.missing(err):
+	res, err := fetch(ctx, read, opts, decodeReadResult)
+	if err != nil && read.missing(err) {
 		err = &notFoundError{err}
 	}
-	return nil, err
+	return res, err
 }
 
 // missing reports whether a server says that it has no such resource.
@@ -109,25 +97,103 @@ func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
 // a model: the user should have chosen the prompt. The errors are those of
 // [Client.CallTool].
 func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]string, opts *RequestOptions) (*GetPromptResult, error) {
-	if err := c.enter(); err != nil {
-		return nil, c.explain(&request{method: protocol.GetPrompt}, err)
-	}
-	defer c.leave()
 	var arguments json.RawMessage
 	if len(args) > 0 {
 		arguments, _ = json.Marshal(args) // strings always encode
 	}
 	get := &exchange{}
 	get.begin(c, protocol.GetPrompt, opts, member{"name", appendQuoted(nil, name)}, member{"arguments", arguments})
-	var res *GetPromptResult
-	err := get.run(ctx, func(raw json.RawMessage, conn *connection) (need *inputRequired, err error) {
-		if res, need, err = decodePromptResult(raw, conn.modern()); res != nil {
-			opts.handRaw(raw)
+	return fetch(ctx, get, opts, decodePromptResult)
+}
+
+// ResourceUpdates yields a URI whenever the resource may have changed: first when the
+// server has accepted the subscription, so that a read from then on misses no change,
+// and again after each notification and each new connection. The URI is uri itself or,
+// as the server chooses, that of a part of it. A consumer that is slower than the
+// changes sees each URI once.
+//
+// It ends when ctx ends or the client is closed. If the server sends no notifications
+// of changes the last yield is an error, which is [errors.ErrUnsupported] if it does
+// not support them.
+func (c *Client) ResourceUpdates(ctx context.Context, uri string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if c.transport == nil {
+			yield("", errZero)
+			return
 		}
-		return need, err
-	})
+		w := c.topics.join(uri) // before there is a connection: the next ones know of it
+		defer c.topics.leave(w)
+		conn, err := c.acquire(ctx, nil)
+		if err == nil && !conn.announcesUpdates() {
+			err = c.announcesNothing()
+		}
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for {
+			select {
+			case <-w.signal:
+			case <-ctx.Done():
+				return
+			case <-c.closing.Done():
+				return
+			}
+			uris, err := c.topics.take(w)
+			for _, uri := range uris {
+				if !yield(uri, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield("", err)
+				return
+			}
+		}
+	}
+}
+
+// Complete asks the server to complete an argument of a prompt or a variable of a
+// resource template. The Meta of params is sent if the options have none.
+//
+// An answer holds at most 100 values, as the protocol has it; more are cut off,
+// and HasMore is set then. The error is [errors.ErrUnsupported] if the server
+// does not complete, and otherwise as for [Client.CallTool].
+func (c *Client) Complete(ctx context.Context, params *CompleteParams, opts *RequestOptions) (*CompleteResult, error) {
+	x := &exchange{}
+	x.request.method = protocol.Complete
+	ref, argument, others, err := encodeCompletion(params)
 	if err != nil {
+		return nil, c.explain(&x.request, WithOutcome(err, NotSent))
+	}
+	x.begin(c, protocol.Complete, opts, member{"ref", ref}, member{"argument", argument})
+	x.request.more = []member{{"context", others}}
+	if x.request.meta == nil {
+		x.request.meta = params.Meta
+	}
+	// Servers of older revisions may know the request without saying so.
+	if err := x.offered(ctx, "does not complete", func(conn *connection) bool {
+		return !protocol.RevisionOf(conn.info.revision).Completions || conn.info.capabilities.Completions != nil
+	}); err != nil {
 		return nil, err
 	}
-	return res, nil
+	return fetch(ctx, x, opts, decodeCompletion)
+}
+
+// encodeCompletion writes what is to be completed.
+func encodeCompletion(params *CompleteParams) (ref, argument, others json.RawMessage, err error) {
+	if params == nil || params.Ref == nil {
+		return nil, nil, nil, errors.New("no reference to a prompt or a resource template")
+	}
+	if ref, err = json.Marshal(params.Ref); err != nil || params.Ref.Name == "" && params.Ref.URI == "" {
+		return nil, nil, nil, fmt.Errorf("the reference of type %q needs a name if it is ref/prompt and a URI if it is ref/resource", params.Ref.Type)
+	}
+	if params.Argument.Name == "" {
+		return nil, nil, nil, errors.New("no name of an argument")
+	}
+	argument, _ = json.Marshal(params.Argument) // strings always encode, with sorted keys
+	if params.Context != nil && len(params.Context.Arguments) > 0 {
+		others, _ = json.Marshal(params.Context)
+	}
+	return ref, argument, others, nil
 }

@@ -1,3 +1,5 @@
+// Tests of server_request.go: the roots that servers are told.
+
 package mcp_test
 
 import (

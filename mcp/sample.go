@@ -221,7 +221,7 @@ func decodeSample(raw json.RawMessage) (*SampleParams, error) {
 func decodeSampleMessage(raw []byte) (*SamplingMessage, error) {
 	m := &SamplingMessage{}
 	err := decodeObject(raw,
-		field{name: "role", into: word(&m.Role)},
+		field{name: "role", into: (*string)(&m.Role)},
 		field{name: "content", into: func(value []byte) error {
 			if value[0] == '[' {
 				return arrayOf(&m.Content, decodeSampleContent)(value)

@@ -92,35 +92,27 @@ func (c *Client) Skills(ctx context.Context) iter.Seq2[*Skill, error] {
 func (c *Client) GetSkill(ctx context.Context, uri string, opts *RequestOptions) (*Skill, error) {
 	x := &exchange{}
 	x.begin(c, protocol.GetSkill, opts, member{"uri", appendQuoted(nil, uri)})
-	conn, err := c.enterConnected(ctx, &x.request)
-	if err != nil {
+	if err := x.offered(ctx, "has no skills", offersSkills); err != nil {
 		return nil, err
 	}
-	defer c.leave()
-	if !offersSkills(conn) {
-		return nil, c.explain(&x.request, WithOutcome(fmt.Errorf("the server has no skills: %w", errors.ErrUnsupported), NotSent))
-	}
-	var s *Skill
-	err = x.run(ctx, func(raw json.RawMessage, conn *connection) (need *inputRequired, err error) {
-		need, err = decodeResult(raw, conn.modern(), field{name: "skill", into: by(&s, decodeSkill)})
+	s, err := fetch(ctx, x, opts, func(raw json.RawMessage, modern bool) (s *Skill, need *inputRequired, err error) {
+		need, err = decodeResult(raw, modern, field{name: "skill", into: by(&s, decodeSkill)})
 		switch {
 		case err != nil || need != nil:
 		case s == nil:
 			err = at("skill", errMissing)
 		case s.URI != uri:
 			err = at("skill.uri", errors.New("it is that of another skill"))
-		default:
-			opts.handRaw(raw)
 		}
-		return need, err
+		if err != nil {
+			s = nil
+		}
+		return s, need, err
 	})
-	switch {
-	case err == nil:
-		return s, nil
-	case x.missing(err) || refusalCode(err) == jsonrpc.CodeInvalidParams:
+	if err != nil && (x.missing(err) || refusalCode(err) == jsonrpc.CodeInvalidParams) {
 		err = &notFoundError{err}
 	}
-	return nil, err
+	return s, err
 }
 
 // ReadSkillFile reads a file of a skill by its path, such as [SkillFile], and returns its bytes, which have size and digest

@@ -1,3 +1,5 @@
+// Tests of task.go: what servers say of tasks.
+
 package mcp_test
 
 import (

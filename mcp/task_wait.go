@@ -96,7 +96,10 @@ func (x *exchange) taskSupport(ctx context.Context) (taskSupport, error) {
 			return 0, WithOutcome(fmt.Errorf("mcp: server %q: %s not sent: %w", c.name, x.request.method, err), NotSent)
 		}
 	}
-	return c.knownTool(x.request.tool).tasks, nil
+	if tool := c.knownTool(x.request.tool).Tool; tool != nil {
+		return tool.tasks, nil
+	}
+	return taskForbidden, nil
 }
 
 // A taskWait is the waiting for the task that a call has become.

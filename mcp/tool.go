@@ -35,7 +35,18 @@ type Tool struct {
 	// other fields have no place for; nil if it is not known. In memory the schemas are
 	// parts of it.
 	Raw json.RawMessage `json:"-"`
+
+	tasks taskSupport // whether a call can be a task of revision 2025-11-25
 }
+
+// taskSupport says whether a call of a tool can be a task.
+type taskSupport uint8
+
+const (
+	taskForbidden taskSupport = iota
+	taskOptional
+	taskRequired
+)
 
 // UnmarshalJSON decodes a tool as [Client.Tools] does, and keeps a copy of the JSON in
 // Raw. It fails with a [*ProtocolError] if there is no name, or if the name, the description or
@@ -79,6 +90,13 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 		case "annotations":
 			if t.Annotations, flaw = decodeAs[*ToolAnnotations](value); flaw != nil {
 				t.Annotations = nil
+			}
+		case "execution":
+			switch support, _ := jsonscan.Text(jsonscan.Member(value, "taskSupport")); string(support) {
+			case "optional":
+				t.tasks = taskOptional
+			case "required":
+				t.tasks = taskRequired
 			}
 		case "icons":
 			t.Icons, flaw = decodeIcons(value)

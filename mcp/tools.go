@@ -62,8 +62,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		version, announced := before.ToolsVersion, conn.changes.Load()
 		c.tools.asked, c.tools.heard = conn, announced
 		reading := c.beginTools()
-		tasks := make(map[string]taskSupport)
-		pages := c.toolPages(conn, tasks)
+		pages := c.toolPages()
 		tools, err := pages.whole(ctx)
 		c.tools.at = time.Now()
 		// The version tells too late: notifications are passed on one by one. One page is of one time.
@@ -76,7 +75,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		case changed && pages.pages > 1:
 			return nil, pages.invalid("", errors.New("the list changes faster than its pages can be read"))
 		}
-		c.keepTools(conn, version, reading, tools, tasks, pages)
+		c.keepTools(conn, version, reading, tools, pages)
 		conn.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
@@ -103,11 +102,11 @@ func (c *Client) beginTools() uint64 {
 	return c.tools.begun
 }
 
-func (c *Client) keepTools(conn *connection, version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool]) {
+func (c *Client) keepTools(conn *connection, version, reading uint64, tools []*Tool, pages *pager[Tool]) {
 	byName := make(map[string]knownTool, len(tools))
 	for _, t := range tools {
 		headers, _ := paramheader.Find(t.InputSchema)
-		byName[t.Name] = knownTool{t, headers, newOutputSchema(t), tasks[t.Name]}
+		byName[t.Name] = knownTool{t, headers, newOutputSchema(t)}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,9 +115,8 @@ func (c *Client) keepTools(conn *connection, version, reading uint64, tools []*T
 	t.stalest, t.unhinted = pages.stalest, pages.unhinted
 }
 
-// toolPages reads the list of tools, and notes which of them can be tasks. Tools that say
-// nothing of that are not noted.
-func (c *Client) toolPages(conn *connection, tasks map[string]taskSupport) *pager[Tool] {
+// toolPages reads the list of tools.
+func (c *Client) toolPages() *pager[Tool] {
 	return &pager[Tool]{
 		client: c,
 		list: &list[Tool]{
@@ -128,9 +126,6 @@ func (c *Client) toolPages(conn *connection, tasks map[string]taskSupport) *page
 			offered: func(conn *connection) bool { return conn.info.capabilities.Tools != nil },
 			decode: func(raw []byte, modern bool) (*Tool, bool, error) {
 				t, err := decodeTool(raw, modern)
-				if err == nil {
-					conn.info.tasks.note(tasks, t.Name, raw)
-				}
 				return t, false, err
 			},
 			key: func(t *Tool) string { return t.Name },

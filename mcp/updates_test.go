@@ -1,4 +1,4 @@
-// Tests of updates.go, topics.go and subscribe.go: changes of resources.
+// Tests of resources.go, topics.go and listen.go: changes of resources.
 
 package mcp_test
 
