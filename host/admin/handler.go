@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/apps"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/replica"
@@ -59,6 +60,9 @@ type Options struct {
 	// Variables are those of the environment that the entries of callers without StdioWrite may name. References to
 	// others, to files, inputs and the keyring, and sockets of this machine, take StdioWrite. Default: none.
 	Variables []string
+	// Apps has the apps of tools shown to those who try them, and passes on what these say. ShowApps of package page has the
+	// page show them. Default: none is shown.
+	Apps *apps.Apps
 	// Feed has what happened and happens. Default: it is not told.
 	Feed *Feed
 	// Config has the options with which the entries of servers are read that are tried out
@@ -75,6 +79,9 @@ func Handler(m *manage.Manager, opts *Options) (http.Handler, error) {
 		return nil, errors.New("admin: a manager and Options.Authenticate are required")
 	}
 	a := &admin{opts: *opts, manager: m, host: m.Host(), mux: http.NewServeMux(), redactor: redact.Known()}
+	if opts.Apps != nil {
+		a.bridge = opts.Apps.Bridge()
+	}
 	a.opts.Roles = DefaultRoles
 	if opts.Roles != nil {
 		a.opts.Roles = opts.Roles

@@ -64,7 +64,7 @@ func (b *builder) operation(r *route) object {
 		parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about, "schema": schema})
 	}
 	kind, schema := "application/json", object{}
-	if r.stream != nil {
+	if r.out == nil {
 		kind = "text/event-stream"
 	} else {
 		schema = b.schemaOf(r.out)

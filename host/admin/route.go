@@ -30,6 +30,7 @@ type admin struct {
 	manager *manage.Manager
 	host    *host.Host
 	mux     *http.ServeMux
+	bridge  http.Handler // of apps of tools; nil: none is shown
 
 	redactor  *redact.Redactor // of what is logged
 	questions sync.Map         // by their IDs: what servers of tools that are tried ask, a *question

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 
+	"github.com/mcpbelt/mcpbelt/host/apps"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -22,7 +23,7 @@ import (
 const maxDescription = 300
 
 func toolRoutes() []*route {
-	return []*route{
+	routes := []*route{
 		on("GET", "/api/v1/tools", View, "List the tools of all servers in short, also those that are held back", (*request).listAllTools),
 		on("GET", "/api/v1/tools/{name}", View, "Show a tool with its schemas", (*request).showTool),
 		with("POST", "/api/v1/tools/{name}/call", Operate, "Call a tool as the caller's user; one of a local server takes stdio:write", (*request).callTool),
@@ -32,6 +33,11 @@ func toolRoutes() []*route {
 		on("GET", "/api/v1/why", View, "Say why a tool is offered, or is not", (*request).showWhy,
 			param{"name", "string", "of the tool"}),
 	}
+	for _, at := range []string{"poll", "{id}/open", "{id}/message", "{id}/end"} {
+		routes = append(routes, &route{method: "POST", path: "/api/v1/tools/{name}/apps/" + at, role: Operate, summary: "Pass on what apps of the tool say, that the caller has tried: " + at + " of apps.js",
+			in: reflect.TypeFor[json.RawMessage](), out: reflect.TypeFor[json.RawMessage](), stream: (*request).passToApp})
+	}
+	return routes
 }
 
 // A shownTool is a tool. In a list of many it has the beginning of its description alone, and no schemas.
@@ -67,6 +73,7 @@ type callOutput struct {
 	Result  json.RawMessage `json:"result,omitempty"`
 	Error   string          `json:"error,omitempty"`
 	Waiting string          `json:"waiting,omitempty"` // the id under which the call waits for approval
+	App     *apps.Shown     `json:"app,omitempty"`     // of the call, for show of apps.js; of a tool that was tried
 }
 
 // A found tool is one of the registry, or one that it did not take.

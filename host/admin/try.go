@@ -1,14 +1,20 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/apps"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -57,6 +63,13 @@ func (q *request) tryTool(w http.ResponseWriter) error {
 		default: // the reader is slow, and more will come
 		}
 	})
+	var app atomic.Pointer[apps.Shown]
+	if q.bridge != nil {
+		ctx = onbehalf.WithHandler(ctx, func(_ context.Context, s *apps.Shown) (struct{}, error) {
+			app.Store(s)
+			return struct{}{}, nil
+		})
+	}
 	send, flush := eventStream(w)
 	var writer sync.WaitGroup
 	writer.Go(func() {
@@ -80,9 +93,27 @@ func (q *request) tryTool(w http.ResponseWriter) error {
 	if err != nil {
 		out = callOutput{Outcome: "error", Error: failureOf(err).detail}
 	}
+	out.App = app.Load()
 	cancel()
 	writer.Wait()
 	_ = send("event: end\ndata: %s\n\n", jsonText(out)) // or the reader has gone
+	return nil
+}
+
+// passToApp passes a request of the page on to the apps of a tool that the caller has tried, as long as they may call it.
+func (q *request) passToApp(w http.ResponseWriter) error {
+	if _, err := q.callable(); err != nil {
+		return err
+	}
+	if q.bridge == nil {
+		return missing("apps")
+	}
+	ctx, cancel := q.ofCall()
+	defer cancel()
+	r := q.Clone(ctx)
+	r.URL = &url.URL{Path: r.URL.Path[strings.LastIndex(r.URL.Path, "/apps/")+len("/apps"):]}
+	r.Body = io.NopCloser(bytes.NewReader(q.data))
+	q.bridge.ServeHTTP(w, r)
 	return nil
 }
 

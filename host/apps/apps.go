@@ -33,7 +33,8 @@ type Options struct {
 	// Its origin must not be that of the program's page, and is to serve nothing else. Required.
 	SandboxURL string
 	// Show is told of each call of a tool that has an app, before it is made, and has to show the app to the user of ctx:
-	// it sends s, as JSON, to a page that calls show of apps.js. It must not wait for that. Nil: no app is shown.
+	// it sends s, as JSON, to a page that calls show of apps.js. It must not wait for that. Nil: no app is shown, except
+	// where tools are tried on the page of package admin, which shows those of its own calls.
 	Show func(ctx context.Context, s *Shown)
 	// Message takes what an app, on behalf of its user, says to the model (ui/message): params is a JSON object with a role and content blocks.
 	// It is text of an untrusted party, of at most 64 KiB. Nil: apps are told that there is no such thing.
@@ -57,9 +58,9 @@ type Options struct {
 
 // Apps shows the apps of a host's servers. It may be used by any number of goroutines, and starts none.
 type Apps struct {
-	host    *host.Host
-	opts    Options
-	sandbox *url.URL
+	host   *host.Host
+	opts   Options
+	origin string // of the sandbox
 
 	mu      sync.Mutex // guards the following, and what of Shown it says
 	shown   map[string]*Shown
@@ -103,10 +104,14 @@ func New(h *host.Host, opts *Options) (*Apps, error) {
 	o.MaxPage = cmp.Or(o.MaxPage, 8<<20)
 	o.MaxPerUser = cmp.Or(o.MaxPerUser, 32)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, 30*time.Minute)
-	a := &Apps{host: h, opts: o, sandbox: u, shown: map[string]*Shown{}, frames: map[string]*frame{}, changed: make(chan struct{})}
+	a := &Apps{host: h, opts: o, origin: u.Scheme + "://" + u.Host, shown: map[string]*Shown{}, frames: map[string]*frame{}, changed: make(chan struct{})}
 	h.Registry().UseForErrors(a.watch)
 	return a, nil
 }
+
+// SandboxOrigin is the origin of [Options].SandboxURL, such as "http://127.0.0.1:8081": a page with a
+// Content-Security-Policy lets frames come from it (frame-src).
+func (a *Apps) SandboxOrigin() string { return a.origin }
 
 // Close ends all apps. Pages are told, and no other app is shown.
 func (a *Apps) Close() {
@@ -121,7 +126,11 @@ func (a *Apps) Close() {
 // watch is the middleware that shows the apps of calls.
 func (a *Apps) watch(next registry.Handler) registry.Handler {
 	return func(ctx context.Context, call *registry.Call) (res *mcp.CallToolResult, err error) {
-		if a.opts.Show == nil || call.Tool.App() == "" || onbehalf.ShowsApps(ctx) { // an app's own, or of a client that shows them
+		show := a.opts.Show
+		if try := onbehalf.HandlerOf[*Shown, struct{}](ctx, nil); try != nil { // who calls shows it
+			show = func(ctx context.Context, s *Shown) { _, _ = try(ctx, s) }
+		}
+		if show == nil || call.Tool.App() == "" || onbehalf.ShowsApps(ctx) { // an app's own, or of a client that shows them
 			return next(ctx, call)
 		}
 		s := a.add(ctx, call)
@@ -130,7 +139,7 @@ func (a *Apps) watch(next registry.Handler) registry.Handler {
 		}
 		err = errors.New("the call panicked")
 		defer func() { s.finish(ctx, res, err) }()
-		a.opts.Show(ctx, s)
+		show(ctx, s)
 		res, err = next(ctx, call)
 		return res, err
 	}
@@ -142,7 +151,7 @@ func (a *Apps) add(ctx context.Context, call *registry.Call) *Shown {
 	s := &Shown{
 		ID: rand.Text(), Server: call.Tool.Origin.Server, Tool: call.Tool.Origin.Tool, Title: call.Tool.DisplayName(),
 		User: user, Conversation: onbehalf.ConversationOf(ctx), CallID: registry.CallIDOf(ctx),
-		apps: a, def: call.Tool, used: time.Now(), left: burst,
+		apps: a, def: call.Tool, owner: onbehalf.Owner(ctx), used: time.Now(), left: burst,
 	}
 	s.push("ui/notifications/tool-input", map[string]any{"arguments": objectOr(call.Args)})
 	a.mu.Lock()
@@ -150,13 +159,13 @@ func (a *Apps) add(ctx context.Context, call *registry.Call) *Shown {
 	if a.closed {
 		return nil
 	}
-	a.sweepLocked(s.User)
+	a.sweepLocked(s.owner)
 	a.shown[s.ID] = s
 	return s
 }
 
-// sweepLocked ends apps that no page shows, and makes room for one more of a user.
-func (a *Apps) sweepLocked(user string) {
+// sweepLocked ends apps that no page shows, and makes room for one more of an owner.
+func (a *Apps) sweepLocked(owner string) {
 	now := time.Now()
 	var all, own *Shown // that were unused longest
 	count := 0
@@ -168,7 +177,7 @@ func (a *Apps) sweepLocked(user string) {
 		if all == nil || s.used.Before(all.used) {
 			all = s
 		}
-		if s.User == user {
+		if s.owner == owner {
 			if count++; own == nil || s.used.Before(own.used) {
 				own = s
 			}

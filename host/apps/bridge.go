@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/session"
 )
 
 //go:embed assets/apps.js
@@ -44,13 +44,12 @@ func (a *Apps) Bridge() http.Handler {
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
-// use returns the app of an ID, if it is there for the user of ctx.
+// use returns the app of an ID, if it is there for the owner of ctx.
 func (a *Apps) use(ctx context.Context, id string) *Shown {
-	user, _ := session.UserOf(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.shown[id]
-	if s == nil || s.User != user {
+	if s == nil || s.owner != onbehalf.Owner(ctx) {
 		return nil
 	}
 	s.used = time.Now()
@@ -74,7 +73,7 @@ func (a *Apps) withShown(serve func(http.ResponseWriter, *http.Request, *Shown))
 // open reads the page of an app, and makes the frame for it.
 func (a *Apps) open(w http.ResponseWriter, r *http.Request, s *Shown) {
 	origin := r.Header.Get("Origin")
-	if origin == "" || origin == "null" || strings.EqualFold(origin, a.sandbox.Scheme+"://"+a.sandbox.Host) {
+	if origin == "" || origin == "null" || strings.EqualFold(origin, a.SandboxOrigin()) {
 		refuse(w, http.StatusForbidden, "the page of the program must have an origin of its own, which is not that of the sandbox")
 		return
 	}
@@ -85,16 +84,11 @@ func (a *Apps) open(w http.ResponseWriter, r *http.Request, s *Shown) {
 		var err error
 		if p, err = a.read(r.Context(), s); err != nil {
 			a.opts.Logger.Warn("apps: an app is not shown", "server", s.Server, "tool", s.Tool, "error", err)
-			_, held := errors.AsType[*HeldError](err)
-			_, flawed := errors.AsType[flaw](err)
-			switch {
-			case held:
-				refuse(w, http.StatusConflict, err.Error())
-			case flawed:
-				refuse(w, http.StatusBadGateway, err.Error())
-			default:
-				refuse(w, http.StatusBadGateway, "the page of the app cannot be read")
+			status, why := http.StatusBadGateway, "the page of the app cannot be read"
+			if f, ok := errors.AsType[flaw](err); ok {
+				status, why = f.status, err.Error()
 			}
+			refuse(w, status, why)
 			return
 		}
 	}
@@ -108,15 +102,11 @@ func (a *Apps) open(w http.ResponseWriter, r *http.Request, s *Shown) {
 	}
 	token := s.frame
 	a.mu.Unlock()
-	granted := p.granted(a.opts.Permissions)
-	var allow []string
-	for _, name := range granted {
-		allow = append(allow, features()[name])
-	}
-	a.opts.Logger.Info("apps: an app is shown", "server", s.Server, "tool", s.Tool, "uri", s.def.App(), "policy", f.policy, "permissions", granted)
+	granted, allow := p.granted(a.opts.Permissions)
+	a.opts.Logger.Info("apps: an app is shown", "server", s.Server, "tool", s.Tool, "uri", s.def.App(), "policy", f.policy, "permissions", allow)
 	answer(w, map[string]any{
-		"sandbox": strings.TrimSuffix(a.sandbox.String(), "/") + "/" + token, "html": p.html, "csp": p.declared.CSP,
-		"permissions": permissions(granted), "allow": strings.Join(allow, "; "), "prefersBorder": p.declared.PrefersBorder, "title": s.Title,
+		"sandbox": strings.TrimSuffix(a.opts.SandboxURL, "/") + "/" + token, "html": p.html, "csp": p.declared.CSP,
+		"permissions": granted, "allow": allow, "prefersBorder": p.declared.PrefersBorder, "title": s.Title,
 	})
 }
 

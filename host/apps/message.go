@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,7 +103,8 @@ func (a *Apps) initialize(s *Shown) any {
 	p := s.page
 	a.mu.Unlock()
 	if p != nil {
-		can["sandbox"] = map[string]any{"csp": cspOf(p), "permissions": permissions(p.granted(a.opts.Permissions))}
+		granted, _ := p.granted(a.opts.Permissions)
+		can["sandbox"] = map[string]any{"csp": cmp.Or(p.declared.CSP, new(policy)), "permissions": granted}
 	}
 	tool := s.def.Raw
 	if tool == nil {
@@ -173,21 +175,4 @@ func objectOr(args []byte) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return args
-}
-
-// cspOf returns the domains that are open to a page.
-func cspOf(p *page) *policy {
-	if p.declared.CSP == nil {
-		return &policy{}
-	}
-	return p.declared.CSP
-}
-
-// permissions returns those that are granted, as the protocol has them.
-func permissions(granted []string) map[string]any {
-	all := map[string]any{}
-	for _, name := range granted {
-		all[name] = struct{}{}
-	}
-	return all
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"mime"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -45,43 +45,11 @@ func features() map[string]string {
 	return map[string]string{"camera": "camera", "microphone": "microphone", "geolocation": "geolocation", "clipboardWrite": "clipboard-write"}
 }
 
-// A PageError reports a page of an app that cannot be shown: it is not there, is no page, is too large, or its server
-// declares what no page may have.
-//
-//cure:tell the author of the server; the text says what is wrong with the page
-type PageError struct {
-	// Server and Tool are whose page it is; URI is what the server calls it.
-	Server, Tool, URI string
-	// Err says what is wrong.
-	Err error
+// A flaw says why a page is not shown, to its user as well: it holds nothing of a connection.
+type flaw struct {
+	error
+	status int // of the answer
 }
-
-// Error names the server, the tool and the page, safe to print.
-func (e *PageError) Error() string {
-	return fmt.Sprintf("apps: the page %s of tool %s of server %s is not shown: %v", plain.Quote(e.URI), plain.Quote(e.Tool), plain.Quote(e.Server), e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *PageError) Unwrap() error { return e.Err }
-
-// A HeldError reports a page of an app that is new or has changed, and was not accepted.
-//
-//cure:show a person the change, and accept it in the ledger as that of a tool
-type HeldError struct {
-	// Server and Tool are whose page it is.
-	Server, Tool string
-	// Change is what has changed. It waits in the ledger.
-	Change *ledger.Change
-}
-
-// Error says what has changed, in short words of the server that are marked as such.
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("apps: the app of tool %s of server %s is not shown: it is quarantined. %sReview it, and accept or reject it.",
-		plain.Quote(e.Tool), plain.Quote(e.Server), e.Change.Summary())
-}
-
-// A flaw says what is wrong with a page, to its user as well: it holds nothing of a connection.
-type flaw struct{ error }
 
 // read returns the page of an app, as its server has it now and the ledger lets it be shown. Ctx has the user.
 func (a *Apps) read(ctx context.Context, s *Shown) (*page, error) {
@@ -93,21 +61,19 @@ func (a *Apps) read(ctx context.Context, s *Shown) (*page, error) {
 			return err
 		}
 		if p, err = a.pageOf(ctx, c, uri, res); err != nil {
-			return flaw{err}
+			return flaw{err, http.StatusBadGateway}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, &PageError{s.Server, s.Tool, uri, err}
+		return nil, fmt.Errorf("apps: the page %s of tool %s of server %s is not shown: %w", plain.Quote(uri), plain.Quote(s.Tool), plain.Quote(s.Server), err)
 	}
-	says, err := json.Marshal(p.declared)
-	if err != nil {
-		return nil, &PageError{s.Server, s.Tool, uri, err}
-	}
+	says, _ := json.Marshal(p.declared) // which was JSON
 	held, err := a.host.Registry().JudgeApp(ctx, s.def, []byte(p.html), says)
 	switch {
 	case held != nil:
-		return nil, &HeldError{s.Server, s.Tool, held}
+		return nil, flaw{fmt.Errorf("apps: the app of tool %s of server %s is not shown: it is quarantined. %sReview it, and accept or reject it",
+			plain.Quote(s.Tool), plain.Quote(s.Server), held.Summary()), http.StatusConflict}
 	case err != nil:
 		a.opts.Logger.Warn("apps: the ledger cannot be written", "server", s.Server, "error", err)
 	}
@@ -228,14 +194,16 @@ func orElse(sources []string, none string) []string {
 	return sources
 }
 
-// granted returns the permissions that a page asks for and gets, sorted.
-func (p *page) granted(allowed []string) []string {
-	var names []string
+// granted returns the permissions that a page asks for and gets, as the protocol has them and as the allow attribute of a frame has.
+func (p *page) granted(allowed []string) (names map[string]any, allow string) {
+	names = map[string]any{}
+	var all []string
 	for name := range p.declared.Permissions {
 		if slices.Contains(allowed, name) {
-			names = append(names, name)
+			names[name] = struct{}{}
+			all = append(all, features()[name])
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(all)
+	return names, strings.Join(all, "; ")
 }

@@ -39,8 +39,9 @@ type Shown struct {
 	// CallID is that of the call, see [registry.WithCallID]; empty if it has none.
 	CallID string `json:"-"`
 
-	apps *Apps
-	def  *registry.Definition
+	apps  *Apps
+	def   *registry.Definition
+	owner string // who may use it: the user, or a key of package admin without one
 
 	// The following are guarded by the mutex of apps.
 	used     time.Time // when a page has asked last

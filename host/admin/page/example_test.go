@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
+	"github.com/mcpbelt/mcpbelt/host/apps"
 )
 
 func ExampleNew() {
@@ -41,4 +42,15 @@ func ExamplePage_Link() {
 	if err := serveAdminPage(http.NotFoundHandler(), "the secret of a key"); err != nil {
 		fmt.Println(err)
 	}
+}
+
+// A page that shows the apps of tools that are tried: those that its API has, too.
+func ExamplePage_ShowApps() {
+	var shows *apps.Apps // of apps.New, as in admin.Options
+	p, err := page.New(http.NotFoundHandler())
+	if err == nil {
+		p.ShowApps(shows)
+	}
+	fmt.Println(err)
+	// Output: <nil>
 }

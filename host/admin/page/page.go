@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/apps"
 	"github.com/mcpbelt/mcpbelt/internal/loginpage"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
@@ -35,6 +36,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 type Page struct {
 	api      http.Handler
 	document asset
+	policy   string           // of the document
+	apps     http.Handler     // has the script that shows apps; nil: none is shown
 	assets   map[string]asset // by path
 	sessions sessions
 }
@@ -51,7 +54,7 @@ func New(api http.Handler) (*Page, error) {
 	if nils.Is(api) {
 		return nil, errors.New("page: the handler of the API is required")
 	}
-	p := &Page{api: api, assets: map[string]asset{}, sessions: newSessions(time.Now)}
+	p := &Page{api: api, policy: policy, assets: map[string]asset{}, sessions: newSessions(time.Now)}
 	found := map[string]asset{} // by name
 	all := sha256.New()
 	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
@@ -82,6 +85,15 @@ func New(api http.Handler) (*Page, error) {
 	return p, nil
 }
 
+// ShowApps has the page show the apps of tools that are tried, those of Options.Apps of the API. Call it before the page serves.
+func (p *Page) ShowApps(a *apps.Apps) {
+	if p == nil || a == nil {
+		return
+	}
+	p.apps = http.StripPrefix(strings.TrimSuffix(root, "/"), a.Bridge())
+	p.policy = policy + "; frame-src " + a.SandboxOrigin()
+}
+
 // kindOf returns the type of a file. That of the machine's own tables may be another.
 func kindOf(name string) string {
 	if path.Ext(name) == ".js" {
@@ -109,7 +121,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", p.policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -121,6 +133,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case rest == "session":
 		p.serveSession(w, r)
+	case rest == "apps.js" && p.apps != nil:
+		p.apps.ServeHTTP(w, r)
 	case strings.HasPrefix(rest, "assets/"):
 		a, ok := p.assets[r.URL.Path]
 		if !ok {

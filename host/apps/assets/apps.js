@@ -8,12 +8,14 @@ const version = "2.0", maxHeight = 800;
 //   bridge    the path of the bridge, such as "/apps"
 //   openLink  asks whether a link is opened: async (url) => boolean
 //   context   more of the host context, such as {theme, locale, styles, containerDimensions}
+//   headers   returns more header fields for each request: () => ({...})
 //
 // The app it returns has close(reason), update(context), ended, a promise of the reason, the element frame, and declared, the domains
 // that the app reaches; null: none.
-export async function show(element, { call, bridge, openLink = ask, context = {} }) {
+export async function show(element, { call, bridge, openLink = ask, context = {}, headers = () => ({}) }) {
   const base = new URL(bridge.replace(/\/*$/, "/"), location.href);
   const at = new URL(encodeURIComponent(call.id) + "/", base);
+  const post = (url, body, signal) => postTo(url, body, headers, signal);
   const opened = await post(new URL("open", at), {});
   const sandbox = new URL(opened.sandbox).origin;
   const frame = document.createElement("iframe");
@@ -85,7 +87,7 @@ export async function show(element, { call, bridge, openLink = ask, context = {}
     const { id, method, params } = message;
     switch (method) {
       case "ui/notifications/initialized":
-        if (!initialized) stop = listen(base, call.id, receive);
+        if (!initialized) stop = listen(base, call.id, receive, post);
         initialized = true;
         return;
       case "ui/notifications/size-changed":
@@ -172,18 +174,18 @@ export async function show(element, { call, bridge, openLink = ask, context = {}
 
 const ask = async (url) => confirm("This app wants to open " + url);
 
-async function post(url, body, signal) {
-  const response = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
+async function postTo(url, body, headers, signal) {
+  const response = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json", ...headers() }, body: JSON.stringify(body), signal });
   const answer = response.status === 204 ? null : await response.json().catch(() => ({}));
-  if (!response.ok) throw Object.assign(new Error(answer?.error ?? "the program does not answer: " + response.status), { status: response.status });
+  if (!response.ok) throw Object.assign(new Error(answer?.error ?? answer?.detail ?? "the program does not answer: " + response.status), { status: response.status });
   return answer;
 }
 
 // One request waits for the news of all apps of a page, since browsers make few at a time.
 const pages = new Map(); // by the URL of a bridge
 
-function listen(base, id, receive) {
-  const page = pages.get(base.href) ?? { apps: new Map(), abort: null, runs: false };
+function listen(base, id, receive, post) {
+  const page = pages.get(base.href) ?? { apps: new Map(), abort: null, runs: false, post };
   pages.set(base.href, page);
   page.apps.set(id, { last: 0, receive });
   if (page.runs) page.abort?.abort(); // to ask for this one, too
@@ -198,7 +200,7 @@ async function run(base, page) {
     page.abort = new AbortController();
     try {
       const seen = Object.fromEntries([...page.apps].map(([id, app]) => [id, app.last]));
-      for (const [id, found] of Object.entries(await post(new URL("poll", base), seen, page.abort.signal))) {
+      for (const [id, found] of Object.entries(await page.post(new URL("poll", base), seen, page.abort.signal))) {
         const app = page.apps.get(id);
         if (!app) continue;
         app.last = found.last ?? app.last;

@@ -30,6 +30,14 @@ func choose(selector, value string) string {
 	return "(() => { const e = document.querySelector('" + selector + "'); Object.getOwnPropertyDescriptor(Object.getPrototypeOf(e), 'value').set.call(e, '" + value + "'); e.dispatchEvent(new Event('input', {bubbles: true})); e.dispatchEvent(new Event('change', {bubbles: true})); })()"
 }
 
+// entry returns the entry of a server of the MCP project.
+func entry(t *testing.T, name string) any {
+	t.Helper()
+	cache := assert.Value(filepath.Abs("../../../bin/integration"))(t)
+	dir := assert.Value(npmdir.Install(t.Context(), "testdata/npm", cache))(t)
+	return map[string]any{"command": "node", "args": []string{filepath.Join(dir, "node_modules/@modelcontextprotocol/server-"+name, "dist/index.js"), "--stdio"}}
+}
+
 // TestServers shows the app of each server, waits for what it makes of the result, does something in it, and waits for what comes
 // of that: in the app, or at the program that it calls or talks to.
 func TestServers(t *testing.T) {
@@ -59,12 +67,9 @@ func TestServers(t *testing.T) {
 		{"shadertoy", "render-shadertoy", "document.querySelector('canvas')", "0", "document.querySelector('canvas').width > 300", ""},
 		{"transcript", "transcribe", shown + ".includes('Start')", "0", "document.featurePolicy.allowsFeature('microphone') && !document.featurePolicy.allowsFeature('camera') && !document.featurePolicy.allowsFeature('clipboard-write')", ""},
 	}
-	cache := assert.Value(filepath.Abs("../../../bin/integration"))(t)
-	dir := assert.Value(npmdir.Install(t.Context(), "testdata/npm", cache))(t)
 	servers := map[string]any{}
 	for _, c := range rows {
-		script := filepath.Join(dir, "node_modules/@modelcontextprotocol/server-"+c.server, "dist/index.js")
-		servers[c.server] = map[string]any{"command": "node", "args": []string{script, "--stdio"}}
+		servers[c.server] = entry(t, c.server)
 	}
 	s := open(t, servers, func(o *apps.Options) { o.Permissions = []string{"microphone"} })
 	names := hosttest.Names(s.host)
@@ -102,7 +107,9 @@ func takePicture(t *testing.T, tab *chromium.Tab, name string) {
 	t.Helper()
 	const folder = "../../../docs/images/apps"
 	assert.OK(t, os.MkdirAll(folder, 0o755))
+	var y int // where it is scrolled to
+	assert.OK(t, tab.Eval("Math.round(scrollY)", &y))
 	var shot struct{ Data []byte }
-	assert.OK(t, tab.Call("Page.captureScreenshot", map[string]any{"format": "webp", "quality": 80, "clip": map[string]any{"x": 0, "y": 0, "width": 900, "height": 600, "scale": 0.6}}, &shot))
+	assert.OK(t, tab.Call("Page.captureScreenshot", map[string]any{"format": "webp", "quality": 80, "clip": map[string]any{"x": 0, "y": y, "width": 900, "height": 600, "scale": 0.6}}, &shot))
 	assert.OK(t, os.WriteFile(filepath.Join(folder, name+".webp"), shot.Data, 0o644))
 }

@@ -20,15 +20,17 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// page is the page of a program that shows apps.
-const page = `<!DOCTYPE html><title>Chat</title><main style="font:15px sans-serif;max-width:60em;margin:1em auto"></main><script type="module">
+// chat is the page of a program that shows apps.
+const chat = `<!DOCTYPE html><title>Chat</title><main style="font:15px sans-serif;max-width:60em;margin:1em auto"></main><script type="module">
 import { show } from "/apps/apps.js";
 window.links = [];
 window.display = async (call) => { window.app = await show(document.querySelector("main"), { call, bridge: "/apps", openLink: async (url) => !links.push(url) }); app.ended.then((reason) => app.reason = reason); };
@@ -65,7 +67,7 @@ func open(t *testing.T, servers map[string]any, edit func(*apps.Options)) *site 
 	s := &site{T: t, shown: make(chan *apps.Shown, 100), heard: make(chan string, 10_000)}
 	file := filepath.Join(t.TempDir(), "mcp.json")
 	assert.OK(t, os.WriteFile(file, assert.Value(json.Marshal(map[string]any{"mcpServers": servers}))(t), 0o600))
-	ho := hosttest.Patient(&host.Options{Registry: registry.New(&registry.Options{Ledger: ledger.New(nil)}), StateDir: host.NoState, OpenWait: -1})
+	ho := hosttest.Patient(&host.Options{Registry: registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(approve)}), StateDir: host.NoState, OpenWait: -1})
 	apps.Prepare(ho)
 	s.host = assert.Value(host.Open(hosttest.Watchdog(t), file, ho))(t)
 	stop := s.host.Registry().Observe(func(_ context.Context, o *registry.Observation) {
@@ -88,7 +90,7 @@ func open(t *testing.T, servers map[string]any, edit func(*apps.Options)) *site 
 	mux.HandleFunc("/apps/", func(w http.ResponseWriter, r *http.Request) {
 		bridge.ServeHTTP(w, r.WithContext(session.WithUser(r.Context(), "ada")))
 	})
-	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, page) })
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, chat) })
 	web := httptest.NewServer(mux)
 	s.url, s.sandbox = web.URL, sandbox.URL
 	t.Cleanup(func() {
@@ -101,6 +103,14 @@ func open(t *testing.T, servers map[string]any, edit func(*apps.Options)) *site 
 		assert.OK(t, s.host.Close())
 	})
 	return s
+}
+
+// approve wants what apps of grace call to be approved.
+func approve(ctx context.Context, r *registry.ApprovalRequest) (approval.Decision, error) {
+	if _, isApp := onbehalf.AppOf(ctx); isApp && r.User == "grace" {
+		return approval.Decision{Verdict: approval.Ask}, nil
+	}
+	return approval.Decision{Verdict: approval.Allow}, nil
 }
 
 // call calls a tool for ada, and returns its app.

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
+	"github.com/mcpbelt/mcpbelt/host/apps"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/loginpage"
@@ -63,12 +64,20 @@ func (s *station) openPage(ctx context.Context, so options) error {
 	if s.opened.Logins != nil {
 		o.Sessions = s.opened.Logins.Sessions()
 	}
+	if s.sandbox = so.sandbox; s.sandbox != nil {
+		if s.apps, err = apps.New(s.opened.Host, &apps.Options{SandboxURL: "http://" + s.sandbox.Addr().String()}); err != nil {
+			return err
+		}
+		o.Apps = s.apps
+	}
 	s.manager = manage.New(s.opened.Host, store, mo)
 	h, err := admin.Handler(s.manager, o)
 	if err != nil {
 		return err
 	}
-	s.page, err = page.New(h)
+	if s.page, err = page.New(h); err == nil {
+		s.page.ShowApps(s.apps)
+	}
 	return err
 }
 

@@ -77,6 +77,12 @@ func serveCommand(b *belt.Belt) *cobra.Command {
 			}
 			if so.roles = rolesOf(adminRole); so.roles != nil {
 				so.callback = p.base(l) + callbackPath
+				if p.text == "" && isLoopback(l) { // so that a browser that reaches the page reaches these, too
+					if so.sandbox, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+						return err
+					}
+					defer so.sandbox.Close()
+				}
 			}
 			s, err := newStation(ctx, b, so)
 			if err != nil {
@@ -206,6 +212,13 @@ func (s *station) run(ctx context.Context, l net.Listener, key string, noKey boo
 		// Without a state folder there is no control; it serves all the same.
 		control <- nil
 		(&cli.Error{Message: "approve and top cannot see this: " + err.Error()}).Print(s.belt.Env.Stderr, s.belt.Out.AsJSON)
+	}
+	if s.apps != nil {
+		sandbox := &http.Server{Handler: s.apps.Sandbox(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+		var aside sync.WaitGroup
+		aside.Go(func() { _ = sandbox.Serve(s.sandbox) }) // until it is closed
+		defer aside.Wait()
+		defer sandbox.Close()
 	}
 	err := s.serve(ctx, l, s.front(), func(l net.Listener) error {
 		base := s.public.base(l)

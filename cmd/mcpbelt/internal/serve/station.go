@@ -26,6 +26,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
+	"github.com/mcpbelt/mcpbelt/host/apps"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/host/manage"
@@ -62,9 +63,11 @@ type station struct {
 	manager *manage.Manager  // nil: there is no page
 	scripts *codemode.Runner // nil: there is no code mode
 
-	page     *page.Page  // nil: there is none
-	adminKey string      // of the page
-	feed     *admin.Feed // nil likewise
+	page     *page.Page   // nil: there is none
+	adminKey string       // of the page
+	feed     *admin.Feed  // nil likewise
+	apps     *apps.Apps   // that it shows; nil: none
+	sandbox  net.Listener // of them
 
 	client   string               // see options
 	edit     func(*config.Server) // likewise
@@ -91,6 +94,7 @@ type options struct {
 	keys         *access.Keys         // nil: there are none
 	roles        []admin.Role         // of those with the key of the page; none: there is no page
 	callback     string               // the URL at which the page takes browsers that come back from a login
+	sandbox      net.Listener         // of the apps that the page shows; nil: it shows none
 	tokens       tokens               // that let callers in besides
 	public       public               // how clients reach it
 	variables    []string             // that entries of operators may name
@@ -325,6 +329,9 @@ func (s *station) drain() {
 		defer cancel()
 		if s.feed != nil {
 			_ = s.feed.Close() // ends the streams of the page; it never fails
+		}
+		if s.apps != nil {
+			s.apps.Close()
 		}
 		_ = s.gateway.Shutdown(ctx) // fails if calls had to be cut off
 	})

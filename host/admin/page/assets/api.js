@@ -39,9 +39,12 @@ export function onChange(f) {
   changed = f;
 }
 
+// tabHeaders are what a request has besides the cookie.
+export const tabHeaders = () => ({'X-Mcpbelt-Tab': sessionStorage.getItem('tab') ?? ''});
+
 // send makes a request and returns the answer, which is one that succeeded.
 export async function send(method, path, {body, signal, headers = {}} = {}) {
-  headers = {...headers, 'X-Mcpbelt-Tab': sessionStorage.getItem('tab') ?? ''};
+  headers = {...headers, ...tabHeaders()};
   const init = {method, signal, headers, cache: 'no-store', credentials: 'same-origin', redirect: 'error'};
   if (body !== undefined) {
     init.body = JSON.stringify(body);

@@ -1,6 +1,7 @@
 // One tool: what it is, why it is not offered, and a call of it.
 
 import * as api from '../api.js';
+import {confirm} from '../dialog.js';
 import {h, replace, said, code, number, button} from '../dom.js';
 import {form, parse} from '../form.js';
 import {shown} from '../result.js';
@@ -73,13 +74,16 @@ function attempt(ctx, name, tool, local) {
   const list = h('ol', {class: 'log', reversed: true});
   const why = local ? ctx.may('operate', 'stdio:write') : ctx.may('operate');
   history.append(list);
+  const panel = h('div');
   let cancel = null; // ends the call that runs
+  let closeApp = () => {}; // the app in the panel
 
   // ask makes a request that answers what came of a call, and shows that.
   async function ask(one, method, path, body, doing) {
     const end = new AbortController();
     cancel?.abort();
     cancel = end;
+    closeApp();
     const seconds = h('span', {class: 'weak'});
     const progress = h('div', {class: 'row', hidden: true});
     const questions = h('div', {class: 'view'});
@@ -127,6 +131,36 @@ function attempt(ctx, name, tool, local) {
     one.took = performance.now() - one.began;
     replace(result, outcome(one, tool));
     remember();
+    if (one.came.app) await showApp(one.came.app);
+  }
+  // showApp shows the app of a call until the next one, until it is closed or the view is left.
+  async function showApp(call) {
+    let shown = null;
+    let closed = false;
+    const close = closeApp = async () => {
+      closed = true;
+      await shown?.close('it was closed');
+      el.remove();
+    };
+    const note = h('p', {class: 'weak', role: 'status'}, 'Loading …');
+    const place = h('div');
+    const el = h('section', {class: 'view', 'aria-label': 'App'}, h('div', {class: 'row'}, h('h3', {class: 'grow'}, 'The app of ', said(call.title, {clamp: 100})),
+      button('Close the app', close, {class: 'quiet'})), note, place);
+    panel.append(el);
+    ctx.signal.addEventListener('abort', close);
+    try {
+      const path = '/admin/apps.js'; // which the program has if it shows apps
+      const {show} = await import(path);
+      shown = await show(place, {call, bridge: '/api/v1/' + api.at`tools/${name}/apps`, headers: api.tabHeaders,
+        openLink: (url) => confirm('Open a link of this app?', said(url, {class: 'mono'}), {yes: 'Open'})});
+      if (closed) return void shown.close();
+      note.textContent = '';
+      el.scrollIntoView({block: 'nearest'});
+      shown.ended.then((reason) => { note.textContent = `The app has ended: ${reason}.`; });
+    } catch (err) {
+      replace(note, said(err.message));
+      note.className = 'note bad';
+    }
   }
   function remember() {
     const made = calls.get(name) ?? [];
@@ -139,7 +173,7 @@ function attempt(ctx, name, tool, local) {
   const waits = calls.get(name)?.find((one) => one.came?.waiting);
   if (waits) finish(waits);
   return h('section', {class: 'card', 'aria-label': 'Call'}, h('h2', {}, 'Try it'), h('div', {class: 'try'},
-    h('div', {class: 'view'}, args.el, h('div', {class: 'actions'}, button('Call', call, {class: 'primary', why})), history), result));
+    h('div', {class: 'view'}, args.el, h('div', {class: 'actions'}, button('Call', call, {class: 'primary', why})), history), result), panel);
 }
 
 // showProgress shows how far a call has come, as its server says.
