@@ -346,6 +346,7 @@ func TestServeAdmin(t *testing.T) {
 			status                  int
 		}{
 			{shown.Key, "GET", "/admin/servers/lab", "", 200},
+			{shown.Key, "GET", "/admin/apps.js", "", 200},
 			{shown.Key, "GET", "/api/v1/me", "", 401},
 			{shown.AdminKey, "GET", "/api/v1/none", "", 404},
 			{shown.AdminKey, "POST", "/mcp", "{}", 401},

@@ -153,6 +153,7 @@ func (c *testServer) server() *mcp.Server {
 			"patternProperties": map[string]any{"^x-": map[string]any{"type": "string"}},
 		}
 		s.AddTool(&mcp.Tool{Name: "lossy", Description: "Lossy", InputSchema: schema}, nil)
+		s.AddTool(&mcp.Tool{Name: "poll", InputSchema: map[string]any{"type": "object"}, Meta: mcp.Meta{"ui": map[string]any{"visibility": []string{"app"}}}}, nil)
 	}
 	for i := range c.many {
 		mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("tool%03d", i), Description: "One of many"}, answer)

@@ -168,6 +168,8 @@ func TestWhy(t *testing.T) {
 		assert.OK(t, json.Unmarshal([]byte(number(got["reasons"])), &reasons))
 		assert.Equal(t, fmt.Sprint(got["offered"], member(reasons, "where")[:1]), fmt.Sprint(want.offered, []string{want.where}), "%s", name)
 	}
+	assert.Lacks(t, s.do("owner", "GET", "/api/v1/tools", "", nil).body, "apps__poll")
+	assert.Equal[any](t, s.object("owner", "POST", "/api/v1/tools/apps__poll/call", "{}")["outcome"], "unknown_tool", "a call of what apps alone may call")
 	assert.Equal(t, s.launches.Load(), before, "processes")
 	for _, name := range []string{"", strings.Repeat("x", 1000)} {
 		assert.Equal(t, s.do("viewer", "GET", "/api/v1/why?name="+name, "", nil).status, http.StatusBadRequest, "a name of %d bytes", len(name))

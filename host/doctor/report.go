@@ -37,7 +37,7 @@ type Tool struct {
 	// State is what would become of it: "listed", it would be in the registry; "quarantined", the ledger
 	// would hold it back; "rejected", the registry would not take it; "filtered", the entry does not use it.
 	State string `json:"state"`
-	// Reason says why it would not be listed, in one sentence.
+	// Reason says why models would not be told of it, in one sentence.
 	Reason string `json:"reason,omitempty"`
 	// Findings is what the gate sees in it, the severest first.
 	Findings []gate.Finding `json:"findings,omitempty"`
@@ -129,7 +129,11 @@ func (p *probe) report(ctx context.Context) *TestReport {
 func (p *probe) testedTools(clean *cleaner) []Tool {
 	tools := make([]Tool, 0, len(p.tools)+len(p.filtered))
 	for _, l := range p.preview.Listed {
-		tools = append(tools, Tool{Name: l.Tool.Origin.Tool, RegisteredName: l.Tool.Name, State: toolListed, Findings: l.Findings})
+		t := Tool{Name: l.Tool.Origin.Tool, RegisteredName: l.Tool.Name, State: toolListed, Findings: l.Findings}
+		if !l.Tool.ForModels() {
+			t.Reason = "The server has it for its apps alone: models are not told of it."
+		}
+		tools = append(tools, t)
 	}
 	for _, q := range p.preview.Quarantined {
 		tools = append(tools, quarantinedTool(q))

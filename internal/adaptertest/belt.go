@@ -152,7 +152,9 @@ func (b *belt) addRemote() {
 	b.remote("plan", "plan", planSchema, always(content(&sdk.TextContent{Text: "planned"})))
 	b.remote("private", "private", noArguments, always(content(&sdk.TextContent{Text: "of ada alone"})))
 	b.server.AddTool(&sdk.Tool{Name: "poll", Description: "does poll", InputSchema: json.RawMessage(noArguments), Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}},
-		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return content(), nil }) // for apps, not for models
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return content(&sdk.TextContent{Text: "polled"}), nil
+		}) // for apps, not for models
 	b.remote("danger", "danger", `{"type":"object","properties":{"what":{"type":"string"}}}`, always(content(&sdk.TextContent{Text: "it is done"})))
 	b.remote("meet", "meeting", `{"type":"object","properties":{"who":{"type":"string"}}}`, func(ctx context.Context) *sdk.CallToolResult {
 		b.mu.Lock()

@@ -40,6 +40,7 @@ func checks() []check {
 		{"afterwards", "a message after a cancel", (*kit).afterwards},
 		{"arguments", "wrong arguments", (*kit).arguments},
 		{"unknown", "a tool that is not there", (*kit).unknown},
+		{"apps", "a tool for apps alone", (*kit).apps},
 		{"names", "odd names", odd("names")},
 		{"ids", "odd ids", odd("ids")},
 		{"argument texts", "odd arguments", odd("argument texts")},
@@ -346,4 +347,13 @@ func (k *kit) unknown() {
 	r := k.results(req, 1)[0]
 	k.contains(r, "crew__echo")
 	assert.True(k, r.failed(), "a tool that is not there is told as a failure: %+v", r)
+}
+
+// apps has a tool that its server has for its apps alone.
+func (k *kit) apps() {
+	req := k.ask("a tool for apps", func(req *Request) Reply {
+		assert.True(k, toolFor(req, "poll") == nil, "no model is told of a tool that is for apps")
+		return Reply{Calls: []Call{k.call("crew__poll", `{}`)}}
+	}, text("done"))
+	assert.Lacks(k, k.results(req, 1)[0].Text, "polled", "what a model gets of a tool that is for apps")
 }

@@ -120,7 +120,6 @@ func (k *kit) users() {
 		if toolFor(req, "private") != nil {
 			k.Error("the model of ben is told of a tool that is not for them")
 		}
-		assert.True(k, toolFor(req, "poll") == nil, "no model is told of a tool that is for apps")
 		return Reply{Calls: []Call{k.call(name, `{}`)}}
 	}, text("done"))
 	if r := k.results(req, 1)[0]; strings.Contains(r.Text, "of ada alone") {

@@ -25,6 +25,7 @@ type remote struct {
 	server, name string
 	readOnly     bool
 	output       string
+	app          bool // it is for apps alone
 	call         func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error)
 }
 
@@ -32,6 +33,9 @@ func (s remote) tool() registry.Tool {
 	def := &mcp.Tool{Name: s.name, Description: "Tool " + s.name + ".", InputSchema: json.RawMessage(`{"type":"object"}`)}
 	if s.output != "" {
 		def.OutputSchema = json.RawMessage(s.output)
+	}
+	if s.app {
+		def.Meta = mcp.Meta{"ui": map[string]any{"visibility": []any{"app"}}}
 	}
 	if s.readOnly {
 		def.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}

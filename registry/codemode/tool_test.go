@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -90,13 +91,18 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// A script sees the tools that are kept, and no others, whatever it tries.
+// A script sees the tools that are kept and are not for apps alone, and no others, whatever it tries.
 func TestKeep(t *testing.T) {
-	c := newRunner(t, newRegistry(t, nil, echo("s", "open"), echo("s", "secret")), nil)
-	keep := func(d *registry.Definition) bool { return d.Origin.Tool != "secret" }
-	res := assert.Value(c.Tool(keep).Call(t.Context(), []byte(`{"code":"const all = []; for (const f of [() => tools.s.secret({}), () => call('s__secret'), () => call('S_SECRET'), () => describe('s__secret'), () => call('s__secre')]) try { all.push(await f()) } catch (e) { all.push(e.message) } return [all, (await search('secret open echo tool', 10)).map(t => t.name)]"}`)))(t)
-	want := `{"value":[["unknown tool \"s.secret\": find one by search(...)","unknown tool \"s__secret\": find one by search(...)","unknown tool \"S_SECRET\": find one by search(...)","unknown tool \"s__secret\": find one by search(...)","unknown tool \"s__secre\": find one by search(...)"],["s__open"]]}`
-	assert.Equal(t, textOf(res), want)
+	for _, app := range []bool{false, true} {
+		secret := echo("s", "secret")
+		secret.app = app
+		c := newRunner(t, newRegistry(t, nil, echo("s", "open"), secret), nil)
+		keep := func(d *registry.Definition) bool { return app || d.Origin.Tool != "secret" }
+		res := assert.Value(c.Tool(keep).Call(onbehalf.WithApps(t.Context()), []byte(`{"code":"const all = []; for (const f of [() => tools.s.secret({}), () => call('s__secret'), () => call('S_SECRET'), () => describe('s__secret'), () => call('s__secre')]) try { all.push(await f()) } catch (e) { all.push(e.message) } return [all, (await search('secret open echo tool', 10)).map(t => t.name)]"}`)))(t)
+		want := `{"value":[["unknown tool \"s.secret\": find one by search(...)","unknown tool \"s__secret\": find one by search(...)","unknown tool \"S_SECRET\": find one by search(...)","unknown tool \"s__secret\": find one by search(...)","unknown tool \"s__secre\": find one by search(...)"],["s__open"]]}`
+		assert.Equal(t, textOf(res), want, "for apps alone: %v", app)
+		assert.Lacks(t, c.Tool(keep).Definition().Description, "secret")
+	}
 }
 
 // A script does not call tools that the registry hides: those find and call the tools that keep may leave out.

@@ -101,9 +101,7 @@ func (i *inquiry) run(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, s *conf
 	}
 	offer := belt.Offered(cmd.Context(), h.Host, s)
 	tools := slices.DeleteFunc(offer.Tools, func(t registry.Tool) bool { return t.Definition().Origin.Tool != i.Tool })
-	if len(tools) == 1 && !tools[0].Definition().ForModels() {
-		i.add("apps", checkStops, "the server has the tool for its apps alone: models are not told of it", "")
-	} else if len(tools) == 1 {
+	if len(tools) == 1 && tools[0].Definition().ForModels() {
 		i.policy(tools[0].Definition())
 		i.providers(tools)
 	}
@@ -157,6 +155,9 @@ func (i *inquiry) tool(report *doctor.TestReport, s *config.Server) bool {
 			i.add("ledger", checkStops, t.Reason, "mcpbelt diff "+s.Name)
 		default:
 			i.add("ledger", checkOK, "the tool is called "+t.RegisteredName, "")
+			if t.Reason != "" {
+				i.add("apps", checkStops, t.Reason, "")
+			}
 		}
 		return true
 	}
