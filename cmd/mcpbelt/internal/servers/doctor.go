@@ -30,7 +30,7 @@ type examined struct {
 
 func doctorCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor",
+		Use: "doctor", Aliases: []string{"test"},
 		RunE: b.WithServers(func(cmd *cobra.Command, c *belt.Catalog, servers []*config.Server, named bool) error {
 			list, err := examine(cmd, b, c, servers)
 			if err != nil {
