@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
 	"sync"
 
@@ -53,13 +52,8 @@ var revisionName = regexp.MustCompile(`\b202\d-\d\d-\d\d\b`)
 func (c *autoConn) fallBack(ctx context.Context, err error) (mcp.Caller, error) {
 	var status *StatusError
 	var refused *refusedError
-	if !errors.As(err, &status) || errors.As(err, &refused) && revisionName.MatchString(refused.text) {
-		return nil, err // the second refuses the revision, not the transport
-	}
-	switch status.Code {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-	default:
-		return nil, err
+	if !errors.As(err, &status) || !errors.As(err, &refused) || revisionName.MatchString(refused.text) {
+		return nil, err // the last refuses the revision, not the transport
 	}
 	sse, sseErr := connectSSE(ctx, c.http.endpoint)
 	if sseErr != nil {

@@ -334,11 +334,8 @@ func (e *endpoint) newBody(frame []byte, f *fate) io.ReadCloser {
 }
 
 func redirected(resp *http.Response) bool {
-	switch resp.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return resp.Header.Get("Location") != ""
-	}
-	return false
+	all := []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
+	return slices.Contains(all, resp.StatusCode) && resp.Header.Get("Location") != ""
 }
 
 // follow returns where a redirect leads, if that is within the origin and keeps
