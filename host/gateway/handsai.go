@@ -21,7 +21,7 @@ import (
 // have the status 200.
 func (x *exchange) asHandsAI() *peer {
 	p := (&peer{shown: x.shown, caller: x.caller, revision: protocol.NewestSession(), mode: modes.Direct, handsai: true}).from(x.r)
-	p.session = newSession("", p)
+	p.session = newSession("", p, nil)
 	return p
 }
 

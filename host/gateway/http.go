@@ -368,8 +368,7 @@ func (g *Gateway) addSession(p *peer, said *stream.Stream) (*clientSession, erro
 			return nil, err
 		}
 	}
-	s := newSession(g.opts.newPlacedID(), p)
-	s.listening, s.piped = said, said != nil
+	s := newSession(g.opts.newPlacedID(), p, said)
 	g.sessions[s.id] = s
 	return s, nil
 }

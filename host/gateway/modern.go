@@ -118,10 +118,7 @@ func (x *exchange) checkFields(r *request) *mcp.JSONRPCError {
 		fields = append(fields, field{protocol.HeaderName, name, "name in the message"})
 	}
 	for _, f := range fields {
-		got, ok := x.r.Header.Get(f.name), true
-		if f.name == protocol.HeaderName {
-			got, ok = paramheader.Decode(got)
-		}
+		got, ok := paramheader.Decode(x.r.Header.Get(f.name))
 		switch {
 		case x.r.Header.Get(f.name) == "":
 			return message.Failure(message.CodeHeader, "the %s field is missing", f.name)

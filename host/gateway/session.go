@@ -3,6 +3,7 @@ package gateway
 //lint:file-ignore SA1019 Logging and sampling are deprecated since revision 2026-07-28, and work.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -44,15 +45,16 @@ type clientSession struct {
 	underWay
 
 	mu         sync.Mutex     // guards the following; the zero maps are nil, as most sessions are idle
-	listening  *stream.Stream // the client's listening stream; nil: it has not opened one
+	listening  *stream.Stream // the client's listening stream, which it may not have opened yet
 	questions  map[string]*question
 	answers    []*stream.Stream
 	subscribed map[string]context.CancelFunc
 	ended      bool
 }
 
-func newSession(id string, p *peer) *clientSession {
-	s := &clientSession{id: id, underWay: underWay{used: time.Now()}}
+// newSession returns a session, over HTTP or, with all that is said to it, of a connection.
+func newSession(id string, p *peer, said *stream.Stream) *clientSession {
+	s := &clientSession{id: id, piped: said != nil, listening: cmp.Or(said, stream.New("0")), underWay: underWay{used: time.Now()}}
 	s.ctx, s.cancel = context.WithCancel(p.view.gateway.ctx)
 	p.session, p.requests = s, &s.underWay
 	s.peer = p
@@ -71,9 +73,7 @@ func (s *clientSession) end() {
 		return
 	}
 	s.ended = true
-	if s.listening != nil {
-		s.listening.End()
-	}
+	s.listening.End()
 	s.answers = nil
 	s.mu.Unlock()
 	s.cancel()
@@ -84,7 +84,7 @@ func (s *clientSession) end() {
 func (s *clientSession) endListening() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listening != nil && !s.piped {
+	if !s.piped {
 		s.listening.End()
 	}
 }
@@ -92,7 +92,7 @@ func (s *clientSession) endListening() {
 // idleSince returns how long the session is unused.
 func (s *clientSession) idleSince(now time.Time) time.Duration {
 	s.mu.Lock()
-	reads := func(out *stream.Stream) bool { return out != nil && out.State().HasReader }
+	reads := func(out *stream.Stream) bool { return out.State().HasReader }
 	is := reads(s.listening) || slices.ContainsFunc(s.answers, reads)
 	s.mu.Unlock()
 	if is {
@@ -176,12 +176,6 @@ func (s *clientSession) awaitVisit(completed <-chan struct{}, id string) {
 func (s *clientSession) notify(m json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
-		return
-	}
-	if s.listening == nil {
-		s.listening = stream.New("0")
-	}
 	s.listening.Put(m, true)
 }
 
@@ -190,7 +184,7 @@ func (s *clientSession) listen() *stream.Stream {
 	s.touch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listening == nil || s.listening.State().IsOver {
+	if s.listening.State().IsOver {
 		s.listening = stream.New("0")
 	}
 	if s.ended {

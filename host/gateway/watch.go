@@ -46,7 +46,9 @@ func (g *Gateway) watchTools() {
 			}
 		}
 		if before != nil && len(changed) > 0 {
-			g.notify(protocol.NoteToolsChanged, "toolsListChanged", func(v shown) bool { return slices.ContainsFunc(changed, v.sees) })
+			g.notify(protocol.NoteToolsChanged, "toolsListChanged", func(v shown) bool {
+				return !v.isWholeServer() && slices.ContainsFunc(changed, v.sees) // of one server, watchServers tells
+			})
 		}
 		before = now
 		if feed.Sleep(g.ctx, changesApart) != nil {
@@ -57,8 +59,8 @@ func (g *Gateway) watchTools() {
 
 // listVersions are the versions of a server's lists.
 type listVersions struct {
-	connections        int
-	resources, prompts uint64
+	connections               int
+	tools, resources, prompts uint64
 }
 
 // watchServers tells clients when the resources or prompts of their view may have changed.
@@ -66,13 +68,17 @@ func (g *Gateway) watchServers() {
 	before := map[string]listVersions{}
 	for all := range g.host.Watch(g.ctx) {
 		now := map[string]listVersions{}
-		var resources, prompts []string // the servers whose lists changed
+		var tools, resources, prompts []string // the servers whose lists changed
 		for _, s := range all {
-			v := listVersions{s.State.Connections, s.State.ResourcesVersion, s.State.PromptsVersion}
+			v := listVersions{s.State.Connections, s.State.ToolsVersion, s.State.ResourcesVersion, s.State.PromptsVersion}
 			now[s.Name] = v
 			old := before[s.Name]
-			if s.State.Capabilities == nil && old.connections == v.connections {
+			same := old.connections == v.connections
+			if s.State.Capabilities == nil && same {
 				continue
+			}
+			if same && old.tools != v.tools {
+				tools = append(tools, s.Name)
 			}
 			again := old.connections > 0 || v.connections > 1
 			if again && old.resources != v.resources {
@@ -84,6 +90,9 @@ func (g *Gateway) watchServers() {
 		}
 		before = now
 		g.forgetViews(now)
+		g.notify(protocol.NoteToolsChanged, "toolsListChanged", func(v shown) bool {
+			return v.isWholeServer() && slices.Contains(tools, v.server) // as the server says, if nothing is changed in the end
+		})
 		g.notify(protocol.NoteResourcesChanged, "resourcesListChanged", func(v shown) bool { return v.hasContent() && slices.ContainsFunc(resources, v.hasServer) })
 		g.notify(protocol.NotePromptsChanged, "promptsListChanged", func(v shown) bool { return v.hasContent() && slices.ContainsFunc(prompts, v.hasServer) })
 		if feed.Sleep(g.ctx, changesApart) != nil {
@@ -91,6 +100,9 @@ func (g *Gateway) watchServers() {
 		}
 	}
 }
+
+// isWholeServer reports whether all tools of one server are shown.
+func (v shown) isWholeServer() bool { return v.server != "" && !v.may.IsPart() }
 
 // notify tells the clients for whom something changed: those with sessions, and those that listen for it.
 func (g *Gateway) notify(method, wanted string, changed func(shown) bool) {

@@ -82,7 +82,7 @@ func NamedBy(method string) string {
 		return "name"
 	case ReadResource:
 		return "uri"
-	case GetTask, UpdateTask, CancelTask, TaskResult:
+	case GetTask, UpdateTask, CancelTask:
 		return "taskId"
 	}
 	return ""
