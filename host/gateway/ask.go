@@ -95,7 +95,7 @@ func Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, e
 	case params.Mode != "" && params.Mode != "form":
 		return nil, cannot("elicitation")
 	}
-	return j.Ask(ctx, params)
+	return j.elicit(ctx, params)
 }
 
 // NeverAsks reports whether the client whose call ctx belongs to is known to let its model call tools
@@ -111,8 +111,8 @@ func cannot(what string) error {
 	return message.Failure(message.CodeInternal, "the client that made the call does not support %s", what)
 }
 
-// Ask asks the client of a job by elicitation.
-func (j *job) Ask(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+// elicit asks the client of a job by elicitation.
+func (j *job) elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	form := *params
 	form.Mode = cmp.Or(form.Mode, "form") // which clients do not take as an empty text
 	res := &mcp.ElicitResult{}

@@ -119,7 +119,7 @@ func (r *request) callResult(name string, res *mcp.CallToolResult, err error) (j
 	}
 	result := registry.ErrorResult(err)
 	result.Meta = mcp.Meta{}
-	if said, about := r.gateway.desk.Help(&job{peer: r.peer}, err); about != nil {
+	if said, about := r.gateway.desk.Help((&job{peer: r.peer}).client(), err); about != nil {
 		key := MetaLogin
 		if errors.As(err, new(*registry.ApprovalRequiredError)) {
 			key = MetaApproval

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
@@ -66,15 +65,13 @@ func (g *Gateway) servePage(w http.ResponseWriter, r *http.Request) {
 	g.desk.ServeHTTP(w, r)
 }
 
-// Caller returns who makes the request of the job, whose client is a [pages.Client].
-func (j *job) Caller() *access.Caller { return j.peer.caller }
-
-// About returns what else is known of the client.
-func (j *job) About() pages.About {
+// client returns the client of the job, whose user can be asked in its course.
+func (j *job) client() *pages.Client {
 	p := j.peer
-	return pages.About{
-		Endpoint: p.view.path + "/mcp", Session: p.session != nil && p.session.id != "",
-		Forms: p.can.form, Pages: p.can.url, URL: cmp.Or(p.view.gateway.opts.PublicURL, p.base),
+	url := cmp.Or(p.view.gateway.opts.PublicURL, p.base)
+	return &pages.Client{
+		Caller: p.caller, Endpoint: p.view.path + "/mcp", Session: p.session != nil && p.session.id != "",
+		Forms: p.can.form, Pages: p.can.url && url != "", URL: url, Ask: j.elicit,
 	}
 }
 
@@ -85,7 +82,7 @@ func (r *request) call(ctx context.Context, tool string, args json.RawMessage) (
 		input = nil // the call may be a task when its server needs input
 	}
 	ctx = registry.WithCallOptions(ctx, &mcp.RequestOptions{Meta: r.meta(), Input: input})
-	c := pages.Call{Client: jobOf(ctx), Tool: tool, Args: args, Scope: r.peer.view.path, State: message.String(r.params.State)}
+	c := pages.Call{Client: jobOf(ctx).client(), Tool: tool, Args: args, Scope: r.peer.view.path, State: message.String(r.params.State)}
 	if s := r.peer.session; s != nil {
 		c.Scope += " " + s.id
 	} else {
@@ -142,5 +139,5 @@ func (j *job) withLogin(ctx context.Context, do func(context.Context) error) err
 	if err == nil {
 		return nil
 	}
-	return j.peer.view.gateway.desk.AfterLogin(ctx, j, err, do)
+	return j.peer.view.gateway.desk.AfterLogin(ctx, j.client(), err, do)
 }

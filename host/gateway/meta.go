@@ -105,7 +105,7 @@ func (r *request) ownCall(name string) func(ctx context.Context, args json.RawMe
 				if args == nil {
 					args = json.RawMessage(`{}`)
 				}
-				return t.Call(r.gateway.desk.Asking(ctx, jobOf(ctx)), args)
+				return t.Call(r.gateway.desk.Asking(ctx, jobOf(ctx).client()), args)
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -216,17 +215,6 @@ func TestAskEnds(t *testing.T) {
 	}
 }
 
-// A client knows how it reaches the gateway.
-type client struct{ caller *access.Caller }
-
-func (c client) Caller() *access.Caller { return c.caller }
-
-func (c client) About() pages.About { return pages.About{URL: "https://belt.example"} }
-
-func (c client) Ask(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return nil, errors.New("no one asks")
-}
-
 // A login is offered to the user whose it is and, where there are users, one that all share to those who may change
 // servers.
 func TestLoginOf(t *testing.T) {
@@ -245,7 +233,7 @@ func TestLoginOf(t *testing.T) {
 		if test.users {
 			o.Authenticate = func(*http.Request) (*access.Caller, error) { return nil, nil }
 		}
-		by := client{&access.Caller{User: test.user, Grant: &access.Grant{Manage: test.manage}}}
+		by := &pages.Client{Caller: &access.Caller{User: test.user, Grant: &access.Grant{Manage: test.manage}}, URL: "https://belt.example"}
 		_, meta := pages.New(o).Help(by, mcp.WithOutcome(&auth.LoginRequiredError{User: test.login, Server: "one"}, mcp.NotSent))
 		assert.Equal(t, meta != nil, test.want, "%+v", test)
 	}
