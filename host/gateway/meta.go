@@ -78,7 +78,7 @@ func (p *peer) ownTools(tools []*registry.Definition) (all []json.RawMessage) {
 		add(metatools.ServersTool)
 	}
 	if p.awaits() {
-		await := json.RawMessage(metatools.Await)
+		await := metatools.Listed(metatools.AwaitCall)
 		if p.mode != modes.Direct {
 			await = metatools.AlwaysLoad(await)
 		}

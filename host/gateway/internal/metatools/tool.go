@@ -8,15 +8,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// AwaitCall is the tool that gets the result of a call which was answered with an id.
-const AwaitCall = "await_call"
-
-// Await is AwaitCall as it is listed for clients that give up calls after a minute.
-const Await = `{"name":"` + AwaitCall + `",` +
-	`"description":"Get the result of a call that was answered with an id. Call it again if the call still runs.",` +
-	`"inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false},` +
-	`"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
-
 // JSON returns a tool as it is listed: as its server sent it, with another name where that
 // is needed, if nothing of it was changed here.
 func JSON(d *registry.Definition, name string) json.RawMessage {
