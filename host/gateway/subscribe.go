@@ -168,10 +168,7 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 				continue
 			}
 			server, uri, failed := r.locate(ctx, address)
-			if failed != nil {
-				continue
-			}
-			if g.follow(ctx, ctx, server, uri, address, func(changed string) {
+			if failed == nil && g.follow(ctx, ctx, server, uri, address, func(changed string) {
 				l.send(protocol.NoteResourceUpdated, map[string]any{"uri": changed})
 			}) == nil {
 				uris = append(uris, address)

@@ -84,8 +84,8 @@ func RunChild() {
 
 // A child follows a script.
 type child struct {
-	in *bufio.Reader
-	id string // as it stands in the request read last
+	in   *bufio.Reader
+	last jsonscan.Message // that was read
 }
 
 // steps returns what a child does for each verb, with the text behind it and the number that
@@ -96,14 +96,9 @@ func steps() map[string]func(c *child, arg string, n int) error {
 		return err
 	}
 	return map[string]func(c *child, arg string, n int) error{
-		"sdk": func(*child, string, int) error {
-			return NewServer().Run(context.Background(), &sdk.StdioTransport{})
-		},
-		"serve": func(c *child, _ string, _ int) error { return c.serve() },
-		"read": func(c *child, _ string, _ int) error {
-			_, err := c.read()
-			return err
-		},
+		"sdk":    func(*child, string, int) error { return NewServer().Run(context.Background(), &sdk.StdioTransport{}) },
+		"serve":  func(c *child, _ string, _ int) error { return c.serve() },
+		"read":   func(c *child, _ string, _ int) error { return c.read() },
 		"answer": func(c *child, arg string, _ int) error { return c.answer(arg) },
 		"say":    func(c *child, arg string, _ int) error { return c.write(arg + "\n") },
 		"write": func(c *child, arg string, _ int) error {
@@ -115,10 +110,7 @@ func steps() map[string]func(c *child, arg string, n int) error {
 		},
 		"lines": func(c *child, arg string, _ int) error {
 			count, line, _ := strings.Cut(arg, ":")
-			n, err := strconv.Atoi(count)
-			if err != nil {
-				return err
-			}
+			n, _ := strconv.Atoi(count)
 			return c.write(strings.Repeat(line+"\n", n))
 		},
 		"big":    func(c *child, _ string, n int) error { return c.answer(`"` + strings.Repeat("x", n) + `"`) },
@@ -185,18 +177,16 @@ func spawn(verb, step string) error {
 	return err
 }
 
-func (c *child) read() (jsonscan.Message, error) {
+func (c *child) read() error {
 	line, err := c.in.ReadBytes('\n')
-	if err != nil {
-		return jsonscan.Message{}, err
+	if err == nil {
+		c.last, err = jsonscan.Scan(line)
 	}
-	m, err := jsonscan.Scan(line)
-	c.id = string(m.ID)
-	return m, err
+	return err
 }
 
 func (c *child) write(text string) error {
-	_, err := os.Stdout.WriteString(strings.ReplaceAll(text, "$ID", c.id))
+	_, err := os.Stdout.WriteString(strings.ReplaceAll(text, "$ID", string(c.last.ID)))
 	return err
 }
 
@@ -207,7 +197,8 @@ func (c *child) answer(result string) error {
 // serve answers requests with their own params, and initialize as it must be.
 func (c *child) serve() error {
 	for {
-		m, err := c.read()
+		err := c.read()
+		m := c.last
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
