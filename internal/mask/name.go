@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -34,33 +35,15 @@ func IsSecretName(name string) bool {
 	})
 }
 
+// capital matches where a new word begins in apiKey.
+var capital = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
+
 // nameWords returns the words of a name such as API_KEY, api-key or apiKey, in small
 // letters.
 func nameWords(name string) []string {
 	const longest = 256
-	var words []string
-	var word []rune
-	end := func() {
-		if len(word) > 0 {
-			words = append(words, strings.ToLower(string(word)))
-			word = nil
-		}
-	}
-	wasLower := false
-	for _, r := range name[:min(len(name), longest)] {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			end()
-			wasLower = false
-			continue
-		}
-		if unicode.IsUpper(r) && wasLower {
-			end()
-		}
-		wasLower = unicode.IsLower(r)
-		word = append(word, r)
-	}
-	end()
-	return words
+	parted := capital.ReplaceAllString(name[:min(len(name), longest)], "$1 $2")
+	return strings.FieldsFunc(strings.ToLower(parted), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // secretLooking reports whether a part of a URL has the form of a secret, or could be nothing else:
@@ -111,18 +94,14 @@ func isBase64(s string) bool {
 		strings.ContainsAny(s, capitals) && strings.ContainsAny(s, small) && strings.ContainsAny(s, digits)
 }
 
-func takesTurns(s string) bool {
-	turns := 0
-	for i := range len(s) {
-		if !isAlnum(s[i]) {
-			return false
-		}
-		if i > 0 && (s[i] <= '9') != (s[i-1] <= '9') {
-			turns++
-		}
-	}
-	return len(s) >= 8 && turns >= 3
-}
+var (
+	alnums    = regexp.MustCompile(`^[0-9A-Za-z]{8,}$`)
+	turns     = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
+	longWords = regexp.MustCompile(`[0-9A-Za-z]{20,}`)
+	uuid      = regexp.MustCompile(`^[0-9A-Za-z]{8}([^0-9A-Za-z][0-9A-Za-z]{4}){3}[^0-9A-Za-z][0-9A-Za-z]{12}$`)
+)
+
+func takesTurns(s string) bool { return alnums.MatchString(s) && len(turns.FindAllString(s, 5)) > 3 }
 
 func isAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
@@ -131,31 +110,7 @@ func isAlnum(c byte) bool {
 // LooksRandom reports whether s has 20 letters and digits in a row, of both kinds, or
 // the form of a UUID. Hashes that name a content, such as sha256:…, have a name.
 func LooksRandom(s string) bool {
-	const long = 20
-	if strings.Contains(s, "sha256:") {
-		return false
-	}
-	run, letters, digits := 0, 0, 0
-	shape := make([]int, 0, 5) // lengths of the runs of a UUID
-	for i := range len(s) + 1 {
-		var c byte
-		if i < len(s) {
-			c = s[i]
-		}
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
-			run, letters = run+1, letters+1
-		case '0' <= c && c <= '9':
-			run, digits = run+1, digits+1
-		default:
-			if len(shape) < cap(shape) {
-				shape = append(shape, run)
-			}
-			run, letters, digits = 0, 0, 0
-		}
-		if run >= long && letters > 0 && digits > 0 {
-			return true
-		}
-	}
-	return slices.Equal(shape, []int{8, 4, 4, 4, 12}) && len(s) == 36
+	return !strings.Contains(s, "sha256:") && (uuid.MatchString(s) || slices.ContainsFunc(longWords.FindAllString(s, -1), func(word string) bool {
+		return len(turns.FindAllString(word, 2)) > 1
+	}))
 }

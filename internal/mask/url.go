@@ -2,6 +2,7 @@ package mask
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -9,21 +10,9 @@ import (
 )
 
 // IsURL reports whether s begins like a URL of any scheme.
-func IsURL(s string) bool {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok || scheme == "" || rest == "" || len(scheme) > 20 {
-		return false
-	}
-	for i := range len(scheme) {
-		switch c := scheme[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
-		case i > 0 && ('0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'):
-		default:
-			return false
-		}
-	}
-	return !strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r == 0x7f })
-}
+func IsURL(s string) bool { return beginsURL.MatchString(s) }
+
+var beginsURL = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]{0,19}://[^\x00- \x7f]+$`)
 
 // A SplitURL URL is one cut at its seams, as text: with references in it, it could not
 // be parsed. All but the seams may be empty.
