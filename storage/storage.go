@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"regexp"
 	"time"
 )
 
@@ -145,16 +146,10 @@ type Leaser interface {
 // CheckName returns an error that wraps ErrName unless name is the name of a
 // record: 1 to MaxName letters a to z, digits, and "-", "_" or "." inside.
 func CheckName(name string) error {
-	if name == "" || len(name) > MaxName {
-		return fmt.Errorf("%w: it has %d bytes, not 1 to %d", ErrName, len(name), MaxName)
-	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
-		case (c == '-' || c == '_' || c == '.') && i > 0 && i < len(name)-1:
-		default:
-			return fmt.Errorf("%w: %q", ErrName, name)
-		}
+	if len(name) > MaxName || !validName.MatchString(name) {
+		return fmt.Errorf("%w: %.*q", ErrName, MaxName, name)
 	}
 	return nil
 }
+
+var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)

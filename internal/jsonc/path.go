@@ -1,6 +1,7 @@
 package jsonc
 
 import (
+	"regexp"
 	"strconv"
 	"unicode/utf8"
 )
@@ -21,7 +22,7 @@ func PathOf(keys []string) (p Path) {
 // quoted; a very long one is cut.
 func (p Path) Key(key string) Path {
 	text := key
-	if !plain(key) {
+	if !plain.MatchString(key) {
 		const longest = 80
 		if len(key) > longest {
 			cut := longest
@@ -41,16 +42,5 @@ func (p Path) Key(key string) Path {
 // Index returns the path of p's element i.
 func (p Path) Index(i int) Path { return p + Path("["+strconv.Itoa(i)+"]") }
 
-func plain(key string) bool {
-	if key == "" || len(key) > 80 {
-		return false
-	}
-	for i := range len(key) {
-		switch c := key[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
-}
+// plain matches a key that needs no quotes.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)

@@ -3,6 +3,7 @@ package toolbrief
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -337,18 +338,14 @@ func isUnion(text []byte) bool {
 	return false
 }
 
+var plainName = regexp.MustCompile(`^[\w.$-]{1,256}$`)
+
 // parameterName returns a name as it is if it is a plain one, else in quotes.
 func parameterName(name string) string {
-	for i := range len(name) {
-		c := name[i] | 0x20
-		if !('a' <= c && c <= 'z' || '0' <= name[i] && name[i] <= '9' || strings.IndexByte("_-.$", name[i]) >= 0) {
-			return plain.Line(strconv.Quote(name))
-		}
+	if plainName.MatchString(name) {
+		return name
 	}
-	if name == "" || len(name) > maxShown {
-		return plain.Text(strconv.Quote(plain.Cut(name, maxShown)))
-	}
-	return name
+	return plain.Line(strconv.Quote(plain.Cut(name, maxShown)))
 }
 
 // maxShown is how much of a name is shown, in bytes.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -113,7 +114,7 @@ func expand(raw string, value func(name string) (string, error)) (string, error)
 			if !closed {
 				return "", errors.New("has a ${ that is not closed: add }, or write $${ for the characters themselves")
 			}
-			if !isSecretName(name) {
+			if !secretName.MatchString(name) {
 				return "", errors.New("has a reference that is none: write ${NAME} with letters, digits and _ . - / in it, or $${ for the characters themselves")
 			}
 			v, err := value(name)
@@ -130,17 +131,8 @@ func expand(raw string, value func(name string) (string, error)) (string, error)
 	return text.String(), nil
 }
 
-func isSecretName(name string) bool {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c|0x20 >= 'a' && c|0x20 <= 'z', c == '_':
-		case i > 0 && (c >= '0' && c <= '9' || c == '.' || c == '-' || c == '/'):
-		default:
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxSecretName
-}
+// secretName matches the name of a secret.
+var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]{0,255}$`)
 
 // isMask reports whether a text stands for a secret that was not to be shown, and is not
 // one: <YOUR_API_KEY>, ********, [redacted].

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/nils"
@@ -173,19 +174,14 @@ func mediaOf(c mcp.Content) (kind, mime string, data []byte) {
 	return "", "", nil
 }
 
-// maxMediaType is the length of the longest media type that is shown.
-const maxMediaType = 100
+// shownType matches a media type that can be shown.
+var shownType = regexp.MustCompile(`^[!-Z\\^-~]{1,100}$`)
 
 // mediaType returns a blank and a media type, or nothing if it is none that can
 // be shown.
 func mediaType(mime string) string {
-	if mime == "" || len(mime) > maxMediaType {
+	if !shownType.MatchString(mime) {
 		return ""
-	}
-	for i := range len(mime) {
-		if c := mime[i]; c <= ' ' || c > '~' || c == '[' || c == ']' {
-			return ""
-		}
 	}
 	return " " + mime
 }
