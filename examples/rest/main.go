@@ -88,7 +88,6 @@ func run(ctx context.Context) error {
 		{"petstore__addPet", `{"name":"Mimi","photoUrls":[],"status":"sold"}`},
 		{"petstore__getPetById", `{"petId":1}`},
 		{"petstore__findPetsByStatus", `{"status":"sold"}`},
-		{"petstore__getInventory", `{}`},
 		{"petstore__getPetById", `{"petId":99}`},
 		{"petstore__findPetsByStatus", `{"status":"lost"}`},
 		{"total", `{"numbers":[1,1]}`},

@@ -20,7 +20,6 @@ func TestRest(t *testing.T) {
 		"secrets: [REST_PETSTORE___API_KEY REST_PETSTORE___PETSTORE_AUTH]",
 		`ok: {"id":1,"name":"Rex","photoUrls":[],"status":"available","tags":[{"name":"a/b \u0026 c"}]}`,
 		`ok: [{"id":2,"name":"Mimi","photoUrls":[],"status":"sold"}]`,
-		`ok: {"available":1,"sold":1}`,
 		"404 Not Found",
 		`"status" must be one of "available", "pending", "sold"`,
 		"ok: 2",

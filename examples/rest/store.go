@@ -18,7 +18,7 @@ const (
 // A store is a petstore in memory. Its routes are those of the API, so that what is
 // called is what the document describes.
 type store struct {
-	mu   sync.Mutex // guards pets
+	mu   sync.Mutex // held while a request is served
 	pets []pet
 }
 
@@ -30,30 +30,24 @@ func newStore(api *rest.API) http.Handler {
 		"addPet":           s.addPet,
 		"getPetById":       s.getPet,
 		"findPetsByStatus": s.findPets,
-		"getInventory":     s.inventory,
 	}
 	mux := http.NewServeMux()
 	for _, e := range api.Endpoints {
-		handle := handlers[e.Name]
-		if handle == nil {
-			handle = func(w http.ResponseWriter, _ *http.Request) {
+		mux.HandleFunc(e.Method+" "+e.Path, func(w http.ResponseWriter, r *http.Request) {
+			handle := handlers[e.Name]
+			switch {
+			case r.Header.Get("api_key") != storeKey || r.Header.Get("Authorization") != "Bearer "+storeToken:
+				http.Error(w, "who are you?", http.StatusUnauthorized)
+			case handle == nil:
 				http.Error(w, "not in this store", http.StatusNotImplemented)
+			default:
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				handle(w, r)
 			}
-		}
-		mux.HandleFunc(e.Method+" "+e.Path, loggedIn(handle))
+		})
 	}
 	return mux
-}
-
-// loggedIn lets those through who have the key and the token.
-func loggedIn(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("api_key") != storeKey || r.Header.Get("Authorization") != "Bearer "+storeToken {
-			http.Error(w, "who are you?", http.StatusUnauthorized)
-			return
-		}
-		next(w, r)
-	}
 }
 
 func (s *store) addPet(w http.ResponseWriter, r *http.Request) {
@@ -62,16 +56,12 @@ func (s *store) addPet(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	p["id"] = json.RawMessage(strconv.Itoa(len(s.pets) + 1))
 	s.pets = append(s.pets, p)
 	answer(w, p)
 }
 
 func (s *store) getPet(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	id, err := strconv.Atoi(r.PathValue("petId"))
 	if err != nil || id < 1 || id > len(s.pets) {
 		http.Error(w, fmt.Sprintf("there is no pet %q", r.PathValue("petId")), http.StatusNotFound)
@@ -81,8 +71,6 @@ func (s *store) getPet(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *store) findPets(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	found := []pet{}
 	for _, p := range s.pets {
 		if string(p["status"]) == strconv.Quote(r.URL.Query().Get("status")) {
@@ -90,18 +78,6 @@ func (s *store) findPets(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	answer(w, found)
-}
-
-func (s *store) inventory(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	count := map[string]int{}
-	for _, p := range s.pets {
-		var status string
-		_ = json.Unmarshal(p["status"], &status)
-		count[status]++
-	}
-	answer(w, count)
 }
 
 func answer(w http.ResponseWriter, value any) {

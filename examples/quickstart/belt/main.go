@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -108,25 +107,18 @@ func kill(h *host.Host, name string) error {
 
 func printServers(h *host.Host) {
 	fmt.Println("\nServers:")
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	defer func() { _ = w.Flush() }()
-	_, _ = fmt.Fprintln(w, "  NAME\tTRANSPORT\tSTATE\tREVISION\tTOOLS\tCONNECTIONS\tERROR")
 	for _, s := range h.Servers() {
-		problem := "-"
+		fmt.Printf("  %-8s %-6s %v, revision %s, %d tools, %d connections\n",
+			s.Name, s.Transport, s.State.Phase, s.State.ProtocolVersion, s.Tools, s.State.Connections)
 		if s.Err != nil {
-			problem = s.Err.Error()
+			fmt.Println("   ", s.Err)
 		}
-		_, _ = fmt.Fprintf(w, "  %s\t%s\t%v\t%s\t%d\t%d\t%s\n",
-			s.Name, s.Transport, s.State.Phase, s.State.ProtocolVersion, s.Tools, s.State.Connections, problem)
 	}
 }
 
 func printTools(h *host.Host) {
 	fmt.Println("\nTools:")
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	defer func() { _ = w.Flush() }()
 	for _, t := range h.Registry().Snapshot().Tools() {
-		d := t.Definition()
-		_, _ = fmt.Fprintf(w, "  %s\t%s\n", d.Name, d.Description)
+		fmt.Printf("  %-14s %s\n", t.Definition().Name, t.Definition().Description)
 	}
 }
