@@ -73,7 +73,7 @@ func TestRefuse(t *testing.T) {
 
 // The metadata has the URL as it was asked for, below the path of its view.
 func TestResource(t *testing.T) {
-	plain := &access.Resource{AuthorizationServers: []string{"https://as.example"}, Scopes: []string{"belt"}, Name: "Belt"}
+	plain := &access.Resource{AuthorizationServers: []string{"https://as.example"}, Scopes: []string{"belt"}}
 	proxied := &access.Resource{URL: "https://proxy.example/belt/"}
 	const well = "/.well-known/oauth-protected-resource"
 	for _, c := range []struct {

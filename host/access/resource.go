@@ -18,8 +18,6 @@ type Resource struct {
 	AuthorizationServers []string
 	// Scopes are those that a client may ask for. Default: it is not told.
 	Scopes []string
-	// Name is shown to people. Default: none.
-	Name string
 	// URL is what clients reach the gateway by, such as https://belt.example, if that is not the
 	// scheme and host of its requests because TLS ends in a proxy before it. Its path, if it has
 	// any, stands before those of the views.
@@ -48,8 +46,7 @@ func (s *Resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Servers  []string `json:"authorization_servers,omitempty"`
 		Scopes   []string `json:"scopes_supported,omitempty"`
 		Methods  []string `json:"bearer_methods_supported"`
-		Name     string   `json:"resource_name,omitempty"`
-	}{origin + (&url.URL{Path: path}).EscapedPath(), s.AuthorizationServers, s.Scopes, []string{"header"}, s.Name})
+	}{origin + (&url.URL{Path: path}).EscapedPath(), s.AuthorizationServers, s.Scopes, []string{"header"}})
 	if err != nil {
 		http.Error(w, "the metadata cannot be written", http.StatusInternalServerError)
 		return

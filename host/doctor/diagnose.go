@@ -34,12 +34,10 @@ type Diagnosis struct {
 	// Program and Version are what the server says that it is.
 	Program string `json:"program,omitempty"`
 	Version string `json:"version,omitempty"` // see Program
-	// Pinged says that the server was asked for a sign of life. Only one that is
-	// connected is asked.
-	Pinged bool `json:"pinged"`
-	// PingSeconds is how long it took to answer; zero if it did not.
+	// PingSeconds is how long a server that is connected took to answer a ping; zero if it did not, or
+	// was not asked.
 	PingSeconds float64 `json:"pingSeconds,omitempty"`
-	// PingError is why it did not answer; empty if it did.
+	// PingError is why it did not answer; empty if it did, or was not asked.
 	PingError string `json:"pingError,omitempty"`
 	// Tools are its tools in the registry: those that are listed by name, then those in
 	// quarantine, then those that are not let in.
@@ -110,7 +108,6 @@ func Diagnose(ctx context.Context, h *host.Host, name string) (*Diagnosis, error
 func (d *Diagnosis) ping(ctx context.Context, c *mcp.Client, clean *cleaner) {
 	ctx, stop := context.WithTimeout(ctx, diagnosePing)
 	defer stop()
-	d.Pinged = true
 	begun := time.Now()
 	err := c.Ping(ctx)
 	if mcp.OutcomeOf(err) == mcp.Answered { // a refusal is a sign of life
