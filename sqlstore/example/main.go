@@ -18,6 +18,7 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"database/sql"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -42,6 +43,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
+
+//go:embed pages.html
+var pagesHTML string
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "`address` to listen at, also the name of the replica")
