@@ -2,9 +2,11 @@ package anthropic
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"slices"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -36,19 +38,23 @@ func (t *Turn) Results(answers ...profile.Answer) []sdk.MessageParam {
 
 // BetaResults is [Turn.Results] for the beta of the API.
 func (t *Turn) BetaResults(answers ...profile.Answer) []sdk.BetaMessageParam {
-	if len(answers) == 0 {
-		return nil
+	var messages []sdk.BetaMessageParam
+	for _, m := range t.Results(answers...) {
+		messages = append(messages, asBeta[sdk.BetaMessageParam](m))
 	}
-	var blocks []sdk.BetaContentBlockParamUnion
-	for _, a := range answers {
-		parts, failed := t.told(a.Result)
-		result := &sdk.BetaToolResultBlockParam{ToolUseID: a.Call.ID, Content: betaBlocks(parts)}
-		if failed {
-			result.IsError = sdk.Bool(true)
-		}
-		blocks = append(blocks, sdk.BetaContentBlockParamUnion{OfToolResult: result})
+	return messages
+}
+
+// asBeta returns a value of the SDK's in the type that the beta has for the same JSON.
+func asBeta[T param.ParamStruct, P param.InferPtr[T]](v any) (beta T) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, &beta)
 	}
-	return []sdk.BetaMessageParam{sdk.NewBetaUserMessage(blocks...)}
+	if err != nil {
+		beta = param.Override[T, P](v)
+	}
+	return beta
 }
 
 // told returns what the model is told of a result, and whether is_error says that the
@@ -83,23 +89,7 @@ func block(p profile.Part) sdk.ToolResultBlockParamContentUnion {
 func betaBlocks(parts []profile.Part) []sdk.BetaToolResultBlockParamContentUnion {
 	var blocks []sdk.BetaToolResultBlockParamContentUnion
 	for _, p := range parts {
-		blocks = append(blocks, betaBlock(p))
+		blocks = append(blocks, asBeta[sdk.BetaToolResultBlockParamContentUnion](block(p)))
 	}
 	return blocks
-}
-
-func betaBlock(p profile.Part) sdk.BetaToolResultBlockParamContentUnion {
-	data := base64.StdEncoding.EncodeToString(p.Data)
-	switch {
-	case p.Data == nil:
-		return sdk.BetaToolResultBlockParamContentUnion{OfText: &sdk.BetaTextBlockParam{Text: p.Text}}
-	case p.Type == pdf:
-		return sdk.BetaToolResultBlockParamContentUnion{OfDocument: &sdk.BetaRequestDocumentBlockParam{
-			Source: sdk.BetaRequestDocumentBlockSourceUnionParam{OfBase64: &sdk.BetaBase64PDFSourceParam{Data: data}},
-		}}
-	default:
-		return sdk.BetaToolResultBlockParamContentUnion{OfImage: &sdk.BetaImageBlockParam{
-			Source: sdk.BetaImageBlockParamSourceUnion{OfBase64: &sdk.BetaBase64ImageSourceParam{Data: data, MediaType: sdk.BetaBase64ImageSourceMediaType(p.Type)}},
-		}}
-	}
 }

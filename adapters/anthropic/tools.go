@@ -3,7 +3,6 @@ package anthropic
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
@@ -138,15 +137,7 @@ func (t *Turn) programRunners() []sdk.ToolUnionParam {
 func betaParam(p sdk.ToolUnionParam) sdk.BetaToolUnionParam {
 	tool := p.OfTool
 	if tool == nil {
-		var beta sdk.BetaToolUnionParam
-		data, err := json.Marshal(p)
-		if err == nil {
-			err = json.Unmarshal(data, &beta)
-		}
-		if err != nil {
-			return param.Override[sdk.BetaToolUnionParam](p)
-		}
-		return beta
+		return asBeta[sdk.BetaToolUnionParam](p)
 	}
 	beta := &sdk.BetaToolParam{
 		Name: tool.Name, Description: tool.Description, InputSchema: sdk.BetaToolInputSchemaParam{Properties: tool.InputSchema.Properties},
