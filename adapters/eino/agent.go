@@ -33,12 +33,9 @@ func (b *Belt) AgentTools(ctx context.Context) (adk.ToolsConfig, error) {
 
 // directNames returns the names of the tools whose results are for the user.
 func directNames(t *profile.Turn) map[string]bool {
-	var names map[string]bool
+	names := map[string]bool{}
 	for _, declared := range t.Set().Tools() {
 		if declared.Definition.ReturnDirect {
-			if names == nil {
-				names = map[string]bool{}
-			}
 			names[declared.Name] = true
 		}
 	}

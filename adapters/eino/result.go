@@ -71,32 +71,15 @@ func (b *Belt) resultOf(t *profile.Turn, a *profile.Answer) *schema.ToolResult {
 func mediaPart(p profile.Part) schema.ToolOutputPart {
 	data := base64.StdEncoding.EncodeToString(p.Data)
 	common := schema.MessagePartCommon{Base64Data: &data, MIMEType: p.Type}
-	part := schema.ToolOutputPart{Type: kindOf(p.Type)}
-	switch part.Type {
-	case schema.ToolPartTypeImage:
-		part.Image = &schema.ToolOutputImage{MessagePartCommon: common}
-	case schema.ToolPartTypeAudio:
-		part.Audio = &schema.ToolOutputAudio{MessagePartCommon: common}
-	case schema.ToolPartTypeVideo:
-		part.Video = &schema.ToolOutputVideo{MessagePartCommon: common}
-	default:
-		part.File = &schema.ToolOutputFile{MessagePartCommon: common}
-	}
-	return part
-}
-
-// kindOf returns the type of the part for a media type.
-func kindOf(media string) schema.ToolPartType {
-	top, _, _ := strings.Cut(media, "/")
-	switch top {
+	switch kind, _, _ := strings.Cut(p.Type, "/"); kind {
 	case "image":
-		return schema.ToolPartTypeImage
+		return schema.ToolOutputPart{Type: schema.ToolPartTypeImage, Image: &schema.ToolOutputImage{MessagePartCommon: common}}
 	case "audio":
-		return schema.ToolPartTypeAudio
+		return schema.ToolOutputPart{Type: schema.ToolPartTypeAudio, Audio: &schema.ToolOutputAudio{MessagePartCommon: common}}
 	case "video":
-		return schema.ToolPartTypeVideo
+		return schema.ToolOutputPart{Type: schema.ToolPartTypeVideo, Video: &schema.ToolOutputVideo{MessagePartCommon: common}}
 	}
-	return schema.ToolPartTypeFile
+	return schema.ToolOutputPart{Type: schema.ToolPartTypeFile, File: &schema.ToolOutputFile{MessagePartCommon: common}}
 }
 
 // direct gives the user a result that is for them, if there is a way to them: the agent

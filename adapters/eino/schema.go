@@ -113,21 +113,14 @@ func nest(s *jsonschema.Schema, name string, value json.RawMessage) bool {
 		}
 		s.Definitions = subs
 		return true
-	case "items":
-		s.Items = exactSchema(value)
-		return s.Items != nil
-	case "additionalProperties":
-		s.AdditionalProperties = exactSchema(value)
-		return s.AdditionalProperties != nil
-	case "allOf":
-		s.AllOf = exactSchemas(value)
-		return s.AllOf != nil
-	case "anyOf":
-		s.AnyOf = exactSchemas(value)
-		return s.AnyOf != nil
-	case "oneOf":
-		s.OneOf = exactSchemas(value)
-		return s.OneOf != nil
+	}
+	if to, ok := map[string]**jsonschema.Schema{"items": &s.Items, "additionalProperties": &s.AdditionalProperties}[name]; ok {
+		*to = exactSchema(value)
+		return *to != nil
+	}
+	if to, ok := map[string]*[]*jsonschema.Schema{"allOf": &s.AllOf, "anyOf": &s.AnyOf, "oneOf": &s.OneOf}[name]; ok {
+		*to = exactSchemas(value)
+		return *to != nil
 	}
 	return false
 }
