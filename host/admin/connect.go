@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // keyToCome stands in entries for the key that the user puts there.
@@ -57,23 +57,17 @@ func (q *request) listConnections() ([]connection, error) {
 	return list, nil
 }
 
-// entryFor returns the text of a new file that connects its program to a gateway.
-func (q *request) entryFor(l config.Location, gateway string) (text string, err error) {
+// entryFor makes a file that connects its program to a gateway, and returns its text.
+func (q *request) entryFor(l config.Location, gateway string) (string, error) {
 	r := &config.Server{Name: "mcpbelt", URL: gateway, Transport: transports[l.Client], Headers: map[string]config.Secret{"Authorization": "Bearer " + keyToCome}}
 	if r.Transport == config.TransportStdio {
 		r = &config.Server{Name: "mcpbelt", Command: "npx", Args: []string{"-y", "mcp-remote", gateway, "--header", "Authorization: Bearer " + keyToCome}}
 	}
-	written := errors.New("nothing is to be kept")
 	formats := cmp.Or(q.opts.Config, &config.Options{}).Formats
-	err = edit.Change(q.Context(), l.Path, &config.Options{Format: l.Format, Formats: formats}, func(f *edit.File) error {
-		if err := f.Add(r); err != nil {
-			return err
-		}
-		text = string(f.Bytes())
-		return written
-	})
-	if errors.Is(err, written) {
-		return text, nil
+	store := edit.OpenFileStore(l.Path, &config.Options{Format: l.Format, Formats: formats})
+	if _, err := record.Add(q.Context(), store, r); err != nil {
+		return "", err
 	}
-	return "", err
+	data, err := os.ReadFile(l.Path)
+	return string(data), err
 }

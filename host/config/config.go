@@ -224,8 +224,8 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	if err := checkLocal(opts, p.dialect.Name); err != nil {
 		return nil, nil, p.fault(p.doc.Root.Offset, "", "%w", err)
 	}
-	p.write = p.client.writing(p.dialect, p.dialect.Writing(&p.doc.Root))
-	sections, fault := p.dialect.SectionsOf(&p.doc.Root)
+	p.write = p.client.writing(p.dialect, dialect.WritingOf(p.dialect, &p.doc.Root))
+	sections, fault := dialect.SectionsOf(p.dialect, &p.doc.Root)
 	if fault != nil {
 		var why error = errors.New(fault.Text)
 		if fault.Absent {

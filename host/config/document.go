@@ -58,7 +58,7 @@ func emptyFile(path string, o *Options) ([]byte, string, error) {
 	}
 	for _, d := range append(Formats(), o.Formats...) {
 		if format == d.Name || format == "" && fits(d.Syntax, strings.ToLower(filepath.Ext(path))) {
-			empty := d.Writing(nil).Empty
+			empty := dialect.WritingOf(d, nil).Empty
 			if d.Syntax.Parse == nil {
 				empty = "{}\n"
 			}

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -28,14 +29,9 @@ func editFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	t.Helper()
 	path := filepath.Join(t.TempDir(), filepath.Base(filename))
 	assert.OK(t, os.WriteFile(path, data, 0o600))
-	check := func(what string, do func(*edit.File) error) {
-		err := edit.Change(t.Context(), path, opts, func(f *edit.File) error {
-			if err := do(f); err != nil {
-				return err
-			}
-			return errChecked // and nothing is written
-		})
-		if !errors.Is(err, errChecked) {
+	check := func(what string, do func(*edit.FileStore) error) {
+		assert.OK(t, os.WriteFile(path, data, 0o600))
+		if err := do(edit.OpenFileStore(path, opts)); err != nil {
 			faults = append(faults, fmt.Sprintf("%s: %v", what, err))
 		}
 	}
@@ -44,56 +40,54 @@ func editFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	if err != nil && !errors.As(err, &none) {
 		return nil
 	}
-	check("add", func(f *edit.File) error {
-		start := f.Bytes()
-		if err := f.Add(&config.Server{Name: "added by the test", Command: "x"}); err != nil {
+	check("add", func(s *edit.FileStore) error {
+		if _, err := record.Add(t.Context(), s, &config.Server{Name: "added by the test", Command: "x"}); err != nil {
 			return err
 		}
-		return sameBytes(f.Remove("added by the test"), f, start)
+		_, err := record.Remove(t.Context(), s, "added by the test")
+		return sameBytes(err, s, data)
 	})
 	if c == nil {
 		return faults
 	}
-	sound := slices.DeleteFunc(c.Servers, func(s *config.Server) bool { return s.Err != nil })
+	titles := map[string]int{}
+	for _, s := range c.Servers {
+		titles[s.Title]++
+	}
+	sound := slices.DeleteFunc(c.Servers, func(s *config.Server) bool { return s.Err != nil || titles[s.Title] > 1 })
 	for i, s := range sound {
 		if form == 0 || i == (form+2)%len(sound) {
-			check("env: "+s.Title, func(f *edit.File) error { return twice(f, s.Title, addsOne) })
-			check("off: "+s.Title, func(f *edit.File) error { return twice(f, s.Title, switches) })
+			check("env: "+s.Title, func(f *edit.FileStore) error { return twice(t.Context(), f, s.Title, addsOne) })
+			check("off: "+s.Title, func(f *edit.FileStore) error { return twice(t.Context(), f, s.Title, switches) })
 		}
 	}
 	return faults
 }
 
-var errChecked = errors.New("checked")
-
 // sameBytes returns err, or how the text of a file differs from what it is to be.
-func sameBytes(err error, f *edit.File, want []byte) error {
-	if err == nil && !bytes.Equal(f.Bytes(), want) {
-		return fmt.Errorf("got\n%s\nwant\n%s", f.Bytes(), want)
+func sameBytes(err error, s *edit.FileStore, want []byte) error {
+	if got, readErr := os.ReadFile(s.Path()); err == nil && !bytes.Equal(got, want) {
+		return fmt.Errorf("got\n%s\nwant\n%s, %w", got, want, readErr)
 	}
 	return err
 }
 
 // twice changes a server and changes it back, and again; patches returns the two changes.
-func twice(f *edit.File, name string, patches func(r *config.Server) (there, back *record.Patch)) (err error) {
+func twice(ctx context.Context, s *edit.FileStore, name string, patches func(r *config.Server) (there, back *record.Patch)) (err error) {
 	for range 2 {
-		start := f.Bytes()
-		r, err1 := f.Record(name)
-		if err1 != nil {
-			return err1
-		}
-		was, _ := record.Encode(r)
-		there, back := patches(r)
-		if err := errors.Join(f.Set(name, there), f.Set(name, back)); err != nil {
+		start, _ := os.ReadFile(s.Path())
+		before, err1 := record.Find(ctx, s, name)
+		there, back := patches(record.Of(before.Record))
+		_, _, err2 := record.Update(ctx, s, name, there)
+		_, _, err3 := record.Update(ctx, s, name, back)
+		after, err4 := record.Find(ctx, s, name)
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
 			return err
 		}
-		if r, err = f.Record(name); err != nil {
-			return err
+		if before.Revision != after.Revision {
+			return fmt.Errorf("got a server that says something else, %s, want %s", after.Record, before.Record)
 		}
-		if is, _ := record.Encode(r); !bytes.Equal(is, was) {
-			return fmt.Errorf("got a server that says something else, %s, want %s", is, was)
-		}
-		err = sameBytes(nil, f, start)
+		err = sameBytes(nil, s, start)
 	}
 	return err
 }

@@ -222,7 +222,7 @@ func (e *entry) mine(key, but string) bool {
 // extra keeps the keys that nothing else reads and warns of likely mistakes.
 func (e *entry) extra(s *Server) {
 	known := entryKeys()
-	own := e.dialect.Known()
+	own := dialect.KnownKeys(e.dialect)
 	hints, left := append(known, own...), 100 // a hint takes time: thousands of keys are no slips
 	for i := range e.fields {
 		f := &e.fields[i]

@@ -103,7 +103,7 @@ func (p *parser) likeliest(candidates []*dialect.Dialect, named bool, usual stri
 	best := dialect.Foreign
 	var found []*dialect.Dialect
 	for _, d := range candidates {
-		like := d.LikenessOf(p.file, &p.doc.Root)
+		like := dialect.LikenessOf(d, p.file, &p.doc.Root)
 		if like > best {
 			best, found = like, nil
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonedit"
 )
 
@@ -55,15 +56,10 @@ type sample struct {
 func newSample(t *testing.T, f *config.Format, path string) *sample {
 	t.Helper()
 	s := &sample{format: f, path: path}
-	err := edit.Change(t.Context(), path, s.options(), func(file *edit.File) error {
-		if err := file.Add(&config.Server{Name: "x", Command: "c"}); err != nil {
-			return err
-		}
-		s.text = file.Bytes()
-		return errChecked
-	})
-	assert.Is(t, err, errChecked, "%s", f.Name)
-	s.entry = append(f.Writing(nil).Container, "x")
+	assert.OK(t, assert.Err(record.Add(t.Context(), edit.OpenFileStore(path, s.options()), &config.Server{Name: "x", Command: "c"})), "%s", f.Name)
+	s.text = assert.Value(os.ReadFile(path))(t)
+	assert.OK(t, os.Remove(path))
+	s.entry = append(dialect.WritingOf(f, nil).Container, "x")
 	if doc, err := config.ReadDocument(path, s.text, s.options()); err == nil && doc.Sections[0].Entries[0].Listed {
 		s.entry[len(s.entry)-1] = "0"
 	}
@@ -165,14 +161,9 @@ func (s *sample) offWord(t *testing.T) string {
 	}
 	assert.OK(t, os.WriteFile(s.path, s.text, 0o600))
 	defer os.Remove(s.path)
-	var after string
-	err := edit.Change(t.Context(), s.path, s.options(), func(f *edit.File) error {
-		err := f.Set("x", record.Switch(false))
-		after = string(f.Bytes())
-		return err
-	})
+	_, _, err := record.Update(t.Context(), edit.OpenFileStore(s.path, s.options()), "x", record.Switch(false))
 	assert.OK(t, err, "%s", s.path)
-	word := strings.Trim(difference(string(s.text), after), " ,\n")
+	word := strings.Trim(difference(string(s.text), string(assert.Value(os.ReadFile(s.path))(t))), " ,\n")
 	word += strings.Repeat("}", strings.Count(word, "{")-strings.Count(word, "}"))
 	return "`" + strings.Join(strings.Fields(word), " ") + "`"
 }

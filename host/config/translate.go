@@ -11,7 +11,7 @@ import (
 
 // translate turns what the file says of an entry into our vocabulary.
 func (e *entry) translate(found *dialect.Entry) {
-	fields, faults := e.dialect.FieldsOf(found)
+	fields, faults := dialect.FieldsOf(e.dialect, found)
 	for _, fault := range faults {
 		e.note(fault)
 	}

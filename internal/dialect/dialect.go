@@ -105,8 +105,8 @@ type Dialect struct {
 	Form   func(root *jsonc.Node, w *Writing)
 }
 
-// LikenessOf says how sure it is that a file is of this kind.
-func (d *Dialect) LikenessOf(filename string, root *jsonc.Node) Likeness {
+// LikenessOf says how sure it is that a file is of a kind.
+func LikenessOf(d *Dialect, filename string, root *jsonc.Node) Likeness {
 	if d.Like != nil {
 		return d.Like(filename, root)
 	}
@@ -114,7 +114,7 @@ func (d *Dialect) LikenessOf(filename string, root *jsonc.Node) Likeness {
 }
 
 // SectionsOf returns the parts of a file that hold servers, strongest first.
-func (d *Dialect) SectionsOf(root *jsonc.Node) ([]Section, *Fault) {
+func SectionsOf(d *Dialect, root *jsonc.Node) ([]Section, *Fault) {
 	if d.Sections != nil {
 		return d.Sections(root)
 	}
@@ -130,7 +130,7 @@ func (d *Dialect) SectionsOf(root *jsonc.Node) ([]Section, *Fault) {
 }
 
 // renames returns what the keys of the program are in package config, if that reads them otherwise.
-func (d *Dialect) renames() map[string]string {
+func renames(d *Dialect) map[string]string {
 	keys := map[string]string{}
 	for key, word := range Spelled(d.Words) {
 		switch {
@@ -145,14 +145,14 @@ func (d *Dialect) renames() map[string]string {
 	return keys
 }
 
-// Known are the keys of an entry that are the program's own.
-func (d *Dialect) Known() []string {
-	return slices.Concat(d.Keys, d.Foreign, slices.Collect(maps.Keys(d.renames())))
+// KnownKeys are the keys of an entry that are the program's own.
+func KnownKeys(d *Dialect) []string {
+	return slices.Concat(d.Keys, d.Foreign, slices.Collect(maps.Keys(renames(d))))
 }
 
 // FieldsOf returns what an entry says, in the vocabulary of package config.
-func (d *Dialect) FieldsOf(e *Entry) ([]Field, []Fault) {
-	fields := Fields(e, d.renames())
+func FieldsOf(d *Dialect, e *Entry) ([]Field, []Fault) {
+	fields := Fields(e, renames(d))
 	for i := range fields {
 		fields[i].Foreign = slices.Contains(d.Foreign, fields[i].Written)
 	}
@@ -162,8 +162,8 @@ func (d *Dialect) FieldsOf(e *Entry) ([]Field, []Fault) {
 	return d.Translate(e, fields)
 }
 
-// Writing says how entries are written in the file with that root, which is nil for a new file.
-func (d *Dialect) Writing(root *jsonc.Node) *Writing {
+// WritingOf says how entries are written in the file with that root, which is nil for a new file.
+func WritingOf(d *Dialect, root *jsonc.Node) *Writing {
 	w := d.Writes
 	w.Keys, w.Notes = Spelled(d.Words), map[string]string{}
 	maps.Copy(w.Notes, d.Writes.Notes)

@@ -24,6 +24,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -254,7 +255,7 @@ var ironclaw = []row{
 		c = assert.Value(config.Load(t.Context(), path, nil))(t)
 		assert.True(t, c.Servers[0].Err != nil, "a bad entry has an error")
 		assert.Equal(t, c.Servers[1].Err, nil, "a good one has none")
-		assert.OK(t, edit.Change(patience(t), path, nil, func(f *edit.File) error { return f.Remove("bad") }))
+		assert.Value(record.Remove(patience(t), edit.OpenFileStore(path, nil), "bad"))(t)
 		data := assert.Value(os.ReadFile(path))(t)
 		assert.Equal(t, string(data), `{"servers": [{"name": "postgres", "url": "http://localhost:3000"}], "schema_version": 1}`, "the rest stays")
 	}},

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -107,11 +108,11 @@ var kode = []row{
 		assert.Equal(t, k.args(), "global", "the last of three")
 		k.write(k.mcprc(), `{"myserver": {"type": "stdio", "command": "python", "args": ["rc"]}}`)
 		assert.Equal(t, k.args(), "rc", "the second of three")
-		add := func(f *edit.File) error {
-			return f.Add(&config.Server{Name: "other", Command: "python", Args: []string{"-m", "my_mcp_server"}})
+		add := func(t *testing.T, path string, opts *config.Options) {
+			assert.Value(record.Add(patience(t), edit.OpenFileStore(path, opts), &config.Server{Name: "other", Command: "python", Args: []string{"-m", "my_mcp_server"}}))(t)
 		}
 		for _, path := range []string{k.mcprc(), k.global()} {
-			assert.OK(t, edit.Change(patience(t), path, nil, add))
+			add(t, path, nil)
 		}
 		assert.Equal(t, len(k.load().Servers), 2, "servers after one was added in two scopes")
 		t.Run("of a project", func(t *testing.T) {
@@ -120,7 +121,7 @@ var kode = []row{
 			k.write(k.global(), `{"projects": {"`+k.project+`": {"mcpServers": {"myserver": {"type": "stdio", "command": "python", "args": ["project"]}}}}}`)
 			assert.Equal(t, k.args(), "project", "the first of three")
 			assert.False(t, k.load().Servers[0].Source.Scope.NeedsApproval(), "it needs approval")
-			assert.OK(t, edit.Change(patience(t), k.global(), &config.Options{Project: k.project, Scope: config.ScopeLocal}, add))
+			add(t, k.global(), &config.Options{Project: k.project, Scope: config.ScopeLocal})
 			data := assert.Value(os.ReadFile(k.global()))(t)
 			global := decode[struct {
 				Projects map[string]struct{ MCPServers map[string]any }

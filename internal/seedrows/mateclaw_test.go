@@ -111,15 +111,15 @@ var mateclaw = []row{
 		assert.True(t, errors.Is(err, &record.Error{Code: record.CodeBuiltinReadOnly}), "a builtin server is not deleted")
 		t.Run("id, times and logical delete", func(t *testing.T) {
 			m := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled": true`, `"enabled": false`, 1))
-			shown := func() struct{ Name, ID, CreateTime, UpdateTime string } {
+			shown := func() manage.Server {
 				all := assert.Value(m.Servers(patience(t)))(t)
 				assert.Equal(t, len(all), 1)
-				return decode[struct{ Name, ID, CreateTime, UpdateTime string }](t, encode(t, all[0]))
+				return all[0]
 			}
 			before := shown()
-			assert.Equal(t, [...]bool{before.ID != "", before.CreateTime != "", before.UpdateTime != ""}, [...]bool{true, true, true})
+			assert.Equal(t, [...]bool{before.ID == "", before.Created.IsZero(), before.Updated.IsZero()}, [...]bool{false, false, false})
 			assert.Value(m.Update(patience(t), before.ID, mateclawPatch(t, `{"name":"files"}`)))(t)
-			assert.Equal(t, shown().Name+" "+shown().ID, "files "+before.ID, "the id of a server with another name")
+			assert.Equal(t, shown().Record.Title+" "+shown().ID, "files "+before.ID, "the id of a server with another name")
 			assert.Value(m.Remove(patience(t), before.ID))(t)
 			assert.Value(m.Restore(patience(t), before.ID))(t)
 			assert.Equal(t, shown().ID, before.ID, "the id after the deletion was undone")

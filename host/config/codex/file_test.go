@@ -21,36 +21,23 @@ func TestEditFile(t *testing.T) {
 	start := assert.Value(os.ReadFile(filepath.Join("testdata", "config.toml")))(t)
 	path := filepath.Join(t.TempDir(), "config.toml")
 	assert.OK(t, os.WriteFile(path, start, 0o600))
-	opts := &config.Options{Formats: []*config.Format{Format()}}
-	assert.OK(t, edit.Change(t.Context(), path, opts, func(f *edit.File) error {
-		r, err := f.Record("context7")
-		if err != nil {
-			return err
-		}
-		r.Env["MORE"] = "${X}"
-		if err := f.Set("context7", &record.Patch{Keys: []string{"env", "enabled", "readTimeoutSeconds", "tools"}, Values: config.Server{
-			Env: r.Env, Disabled: true, ReadTimeout: 2 * r.ReadTimeout,
-			Tools: config.ToolFilter{Allow: []string{"search"}, Deny: []string{"rm", "mv"}},
-		}}); err != nil {
-			return err
-		}
-		if err := f.Set("two words", &record.Patch{Keys: []string{"name", "cwd"}, Values: config.Server{Name: "two more words", Cwd: "/srv"}}); err != nil {
-			return err
-		}
-		if err := f.Remove("tools"); err != nil {
-			return err
-		}
-		if err := f.Add(&config.Server{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
-			Headers: map[string]config.Secret{"X-A": "b"}, Tools: config.ToolFilter{Allow: []string{"one"}}}); err != nil {
-			return err
-		}
-		// What a variable of Codex says is changed by hand.
-		err = f.Set("figma", &record.Patch{Keys: []string{"headers"}, Values: config.Server{Headers: map[string]config.Secret{"Authorization": "Bearer x"}}})
-		if err == nil || !strings.Contains(err.Error(), "by hand") {
-			return fmt.Errorf("want an error, got %w", err)
-		}
-		return nil
+	store := edit.OpenFileStore(path, &config.Options{Formats: []*config.Format{Format()}})
+	set := func(name string, keys []string, values config.Server) error {
+		_, _, err := record.Update(t.Context(), store, name, &record.Patch{Keys: keys, Values: values})
+		return err
+	}
+	r := assert.Value(record.Find(t.Context(), store, "context7"))(t).Record
+	r.Env["MORE"] = "${X}"
+	assert.OK(t, set("context7", []string{"env", "enabled", "readTimeoutSeconds", "tools"}, config.Server{
+		Env: r.Env, Disabled: true, ReadTimeout: 2 * r.ReadTimeout, Tools: config.ToolFilter{Allow: []string{"search"}, Deny: []string{"rm", "mv"}},
 	}))
+	assert.OK(t, set("two words", []string{"name", "cwd"}, config.Server{Name: "two more words", Cwd: "/srv"}))
+	assert.Value(record.Remove(t.Context(), store, "tools"))(t)
+	assert.Value(record.Add(t.Context(), store, &config.Server{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
+		Headers: map[string]config.Secret{"X-A": "b"}, Tools: config.ToolFilter{Allow: []string{"one"}}}))(t)
+	// What a variable of Codex says is changed by hand.
+	err := set("figma", []string{"headers"}, config.Server{Headers: map[string]config.Secret{"Authorization": "Bearer x"}})
+	assert.Contains(t, fmt.Sprint(err), "by hand")
 	got := assert.Value(os.ReadFile(path))(t)
 	golden(t, filepath.Join("testdata", "edited.want"), string(got))
 }

@@ -3,16 +3,22 @@
 //
 // # Change a file
 //
-// [Change] calls a function with the [File], which adds, changes and removes servers, and
-// puts the result in its place, whatever happens meanwhile. A server is switched off in the
-// word that the file's program reads; where it has none, [File.Remarks] says so.
+// [OpenFileStore] is a store of records over a config file: record.Add, record.Update and
+// record.Remove change it.
+//
+// Each change is made in the text: comments, the order of entries and keys, white
+// space, and what this package knows nothing of stay as they are. References such as
+// ${VAR} are written as they are given. What the file's program calls otherwise than we
+// do is written in its words where it stands in them already; where the program has no
+// word, ours is written, which only this package reads. A server is switched off in the
+// word that the program reads; that goes when it is on again.
+//
+// After each change the text is read back. If the server does not say what it was to
+// say, if it cannot be used and could before, or if another server says something else,
+// there is an error and the file is as it was.
 //
 // # Import servers
 //
 // [PlanImport] says what would become of the servers of one file in another one, of
 // whatever formats, before [Import.Apply] writes anything.
-//
-// # Keep records in a file
-//
-// [OpenFileStore] is a store of records over a config file. Each change is one of [Change].
 package edit

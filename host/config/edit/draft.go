@@ -52,11 +52,10 @@ type draft struct {
 	opts config.Options // values are read as written
 	data []byte
 
-	doc     *dialect.Document
-	write   *dialect.Writing
-	edit    *dialect.Edit
-	said    *content // nil: not read yet
-	remarks []Remark // on what was changed
+	doc   *dialect.Document
+	write *dialect.Writing
+	edit  *dialect.Edit
+	said  *content // nil: not read yet
 }
 
 // newDraft returns a draft of data, or of a new file if data is nil.

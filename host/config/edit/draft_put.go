@@ -12,7 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
-	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/mcpbelt/mcpbelt/internal/jsonedit"
 )
 
@@ -55,23 +54,18 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 			return fail("", err)
 		}
 	}
-	remarks := d.remarks
 	if off := isOff(entry); title == "" || off != isOff(before[title]) {
 		if data, err = d.switched(data, newTitle, off); err != nil {
 			return fail("enabled", err)
 		}
-		if note := d.write.Notes["enabled"]; off && note != "" {
-			key := string(jsonc.Path("").Key(newTitle).Key("enabled"))
-			remarks = append(slices.Clip(d.remarks), Remark{Key: key, Lost: true, Text: note})
-		}
 	}
-	return d.become(data, remarks, title, newTitle, s.entry)
+	return d.become(data, title, newTitle, s.entry)
 }
 
 // become makes data the text of the draft, if that can be read and has changed as it was to,
 // see [draft.check].
-func (d *draft) become(data []byte, remarks []Remark, title, newTitle string, entry map[string]json.RawMessage) error {
-	next := &draft{path: d.path, opts: d.opts, remarks: remarks}
+func (d *draft) become(data []byte, title, newTitle string, entry map[string]json.RawMessage) error {
+	next := &draft{path: d.path, opts: d.opts}
 	next.opts.Format = d.doc.Dialect.Name
 	if err := next.take(data); err != nil {
 		return &editError{file: d.path, title: cmp.Or(newTitle, title), err: fmt.Errorf("the file could not be read any more: %w", err)}
@@ -242,5 +236,5 @@ func (d *draft) remove(title string) error {
 	if err != nil {
 		return &editError{file: d.path, title: title, err: err}
 	}
-	return d.become(data, d.remarks, title, "", nil)
+	return d.become(data, title, "", nil)
 }

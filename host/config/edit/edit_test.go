@@ -39,16 +39,65 @@ func readText(t *testing.T, path string) string {
 	return string(assert.Value(os.ReadFile(path))(t))
 }
 
-func addCommand(name string) func(*File) error {
-	return func(f *File) error { return f.Add(&config.Server{Name: name, Command: "x"}) }
+// addCommand adds a server to a file.
+func addCommand(ctx context.Context, path, name string) error {
+	_, err := record.Add(ctx, OpenFileStore(path, nil), &config.Server{Name: name, Command: "x"})
+	return err
+}
+
+// setRecord changes the server a of a file.
+func setRecord(t *testing.T, path string, keys []string, values config.Server) {
+	t.Helper()
+	_, _, err := record.Update(t.Context(), OpenFileStore(path, nil), "a", &record.Patch{Keys: keys, Values: values})
+	assert.OK(t, err)
+}
+
+// A memoryFile is a file which is changed in memory.
+type memoryFile struct{ *draft }
+
+func (f memoryFile) Add(r *config.Server) error {
+	return errors.Join(record.Validate(r), f.write("", record.Of(r)))
+}
+
+func (f memoryFile) Set(name string, p *record.Patch) error {
+	old, err := f.Record(name)
+	if err != nil {
+		return err
+	}
+	r, err := p.Apply(old)
+	if err != nil {
+		return &editError{file: f.path, title: name, err: err}
+	}
+	return f.write(name, r)
+}
+
+func (f memoryFile) Record(name string) (*config.Server, error) {
+	said, err := f.content()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range said.records() {
+		if r.Title == name && name != "" {
+			return r, nil
+		}
+	}
+	return nil, &editError{file: f.path, title: name, err: &record.Error{Code: record.CodeNotFound, Name: name}}
+}
+
+func (f memoryFile) write(name string, r *config.Server) error {
+	entry, err := r.Entry()
+	if err != nil {
+		return err
+	}
+	return f.put(name, r.Title, entry)
 }
 
 func TestEditNewFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", ".mcp.json")
-	assert.OK(t, Change(t.Context(), path, nil, func(*File) error { return nil }))
+	assert.Is(t, assert.Err(record.Remove(t.Context(), OpenFileStore(path, nil), "one")), &record.Error{Code: record.CodeNotFound})
 	_, err := os.Stat(filepath.Dir(path))
 	assert.Is(t, err, fs.ErrNotExist)
-	assert.OK(t, Change(t.Context(), path, nil, addCommand("one")))
+	assert.OK(t, addCommand(t.Context(), path, "one"))
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
@@ -64,7 +113,7 @@ func TestEditKeepsModeAndLink(t *testing.T) {
 	path := editFile(t, editStart)
 	link := filepath.Join(t.TempDir(), "link.json")
 	assert.OK(t, os.Symlink(path, link))
-	assert.OK(t, Change(t.Context(), link, nil, addCommand("one")))
+	assert.OK(t, addCommand(t.Context(), link, "one"))
 	info, err := os.Lstat(link)
 	assert.OK(t, err, "the link has gone")
 	assert.True(t, info.Mode()&fs.ModeSymlink != 0, "the link has gone: info.Mode()&fs.ModeSymlink != 0")
@@ -75,33 +124,27 @@ func TestEditKeepsModeAndLink(t *testing.T) {
 }
 
 func TestEditTouchesNothing(t *testing.T) {
-	stop := errors.New("stop")
 	for _, c := range []struct {
 		name, text string
-		change     func(*File) error
+		patch      *record.Patch // nil: a server is added
 		want       string
 	}{
-		{"no JSON", `{"mcpServers": {`, addCommand("one"), "not closed"},
-		{"another format", `{"other": 1}`, addCommand("one"), `no "mcpServers"`},
-		{"list", `[]`, addCommand("one"), "must hold an object"},
-		{"the caller's error", editStart, func(f *File) error {
-			if err := f.Remove("files"); err != nil {
-				return err
-			}
-			return stop
-		}, "stop"},
-		{"no change", editStart, func(f *File) error {
-			return f.Set("files", &record.Patch{Keys: []string{"command"}, Values: config.Server{Command: "npx"}})
-		}, ""},
-		{"there and back", editStart, func(f *File) error { return errors.Join(addCommand("one")(f), f.Remove("one")) }, ""},
-		{"bad record", editStart, func(f *File) error { return f.Add(&config.Server{Name: "x", URL: "ftp://x"}) }, "https://"},
-		{"no name", editStart, func(f *File) error { return f.Add(&config.Server{Command: "x"}) }, "name"},
+		{"no JSON", `{"mcpServers": {`, nil, "not closed"},
+		{"another format", `{"other": 1}`, nil, `no "mcpServers"`},
+		{"list", `[]`, nil, "must hold an object"},
+		{"no change", editStart, &record.Patch{Keys: []string{"command"}, Values: config.Server{Command: "npx"}}, ""},
+		{"bad record", editStart, &record.Patch{Keys: []string{"url"}, Values: config.Server{URL: "ftp://x"}}, "https://"},
+		{"no name", editStart, &record.Patch{Keys: []string{"name"}}, "name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := editFile(t, c.text)
 			old, err := os.Stat(path)
 			assert.OK(t, err)
-			err = Change(t.Context(), path, nil, c.change)
+			if c.patch == nil {
+				err = addCommand(t.Context(), path, "one")
+			} else {
+				_, _, err = record.Update(t.Context(), OpenFileStore(path, nil), "files", c.patch)
+			}
 			assert.True(t, (err == nil) == (c.want == "") && strings.Contains(fmt.Sprint(err), c.want), "got %v, want %q", err, c.want)
 			assert.Equal(t, readText(t, path), c.text, "the text")
 			assert.True(t, os.SameFile(old, assert.Value(os.Stat(path))(t)), "it is the same file")
@@ -116,15 +159,15 @@ func TestEditTouchesNothing(t *testing.T) {
 func TestEditAgainAfterOthers(t *testing.T) {
 	path := editFile(t, editStart)
 	calls := 0
-	err := Change(t.Context(), path, nil, func(f *File) error {
+	err := replaceFile(t.Context(), path, nil, func(d *draft) error {
 		if calls++; calls == 1 {
 			other := strings.Replace(editStart, "// ours", "// theirs", 1)
 			if err := os.WriteFile(path, []byte(other), 0o600); err != nil {
 				return err
 			}
 		}
-		return addCommand("one")(f)
-	})
+		return memoryFile{d}.Add(&config.Server{Name: "one", Command: "x"})
+	}, nil)
 	assert.OK(t, err)
 	assert.Equal(t, calls, 2)
 	got := readText(t, path)
@@ -136,7 +179,7 @@ func TestEditEndsWithItsContext(t *testing.T) {
 	path := editFile(t, editStart)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.Is(t, Change(ctx, path, nil, addCommand("one")), context.Canceled)
+	assert.Is(t, addCommand(ctx, path, "one"), context.Canceled)
 	assert.Equal(t, readText(t, path), editStart)
 }
 
@@ -151,7 +194,7 @@ func TestEditTogether(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				errs[w] = errors.Join(errs[w], Change(t.Context(), path, nil, addCommand(fmt.Sprintf("w%d-%d", w, i))))
+				errs[w] = errors.Join(errs[w], addCommand(t.Context(), path, fmt.Sprintf("w%d-%d", w, i)))
 			}
 		})
 	}
@@ -164,15 +207,11 @@ func TestEditTogether(t *testing.T) {
 // What is wrong with an entry stays when something else in it is changed.
 func TestEditOfFaultyEntries(t *testing.T) {
 	path := editFile(t, `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1}, "b": {"command": "y"}}}`)
-	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error {
-		return f.Set("a", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "d"}})
-	}))
+	setRecord(t, path, []string{"description"}, config.Server{Description: "d"})
 	assert.Equal(t, readText(t, path), `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1, "description": "d"}, "b": {"command": "y"}}}`)
-	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error {
-		return f.Set("a", &record.Patch{Keys: []string{"args"}, Values: config.Server{Args: []string{"z"}}})
-	}))
+	setRecord(t, path, []string{"args"}, config.Server{Args: []string{"z"}})
 	assert.Contains(t, readText(t, path), `"args": ["z"]`)
-	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error { return f.Remove("a") }))
+	assert.OK(t, assert.Err(record.Remove(t.Context(), OpenFileStore(path, nil), "a")))
 	assert.Equal(t, readText(t, path), `{"mcpServers": {"b": {"command": "y"}}}`)
 }
 
@@ -180,24 +219,8 @@ func TestEditOfFaultyEntries(t *testing.T) {
 func TestEditLeavesEnvFile(t *testing.T) {
 	path := editFile(t, `{"mcpServers": {"a": {"command": "x", "envFile": "secrets.env"}}}`)
 	assert.OK(t, os.WriteFile(filepath.Join(filepath.Dir(path), "secrets.env"), []byte("A=s3cret\n"), 0o600))
-	err := Change(t.Context(), path, nil, func(f *File) error {
-		return f.Set("a", &record.Patch{Keys: []string{"env"}, Values: config.Server{Env: map[string]config.Secret{"B": "b"}}})
-	})
-	assert.OK(t, err)
+	setRecord(t, path, []string{"env"}, config.Server{Env: map[string]config.Secret{"B": "b"}})
 	assert.Equal(t, readText(t, path), `{"mcpServers": {"a": {"command": "x", "envFile": "secrets.env", "env": {"B": "b"}}}}`)
-}
-
-func TestFileRecords(t *testing.T) {
-	d := assert.Value(newDraft(".mcp.json", []byte(editStart), nil))(t)
-	f := &File{d}
-	assert.OK(t, f.Add(&config.Server{Name: "web", URL: "https://example.com/${X}", Headers: map[string]config.Secret{"A": "${T}"}}))
-	records, err := f.Records()
-	assert.OK(t, err)
-	assert.Equal(t, len(records), 2)
-	assert.Equal(t, records[1].Headers["A"], "${T}")
-	assert.Equal(t, records[1].URL, "https://example.com/${X}")
-	assert.Is(t, assert.Err(f.Record("gone")), &record.Error{Code: record.CodeNotFound})
-	assert.Equal(t, string(f.Bytes()), string(d.data))
 }
 
 // What is read back as it was wanted may be of no use all the same.
@@ -213,5 +236,5 @@ func TestEditRefusesUselessServers(t *testing.T) {
 func TestSkippedKeepTheirNames(t *testing.T) {
 	const text = `{"context_servers": {"db": {"source": "extension", "settings": {}}, "x": {"command": "x"}}}`
 	d := assert.Value(newDraft("settings.json", []byte(text), nil))(t)
-	assert.Is(t, (&File{d}).Add(&config.Server{Name: "db", Command: "y"}), &record.Error{Code: record.CodeNameTaken})
+	assert.Is(t, memoryFile{d}.Add(&config.Server{Name: "db", Command: "y"}), &record.Error{Code: record.CodeNameTaken})
 }

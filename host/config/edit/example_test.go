@@ -24,44 +24,6 @@ func exampleFile(text string) (path string, remove func()) {
 	return path, func() { _ = os.RemoveAll(dir) }
 }
 
-func ExampleChange() {
-	path, remove := exampleFile(`{
-  // ours
-  "mcpServers": {
-    "files": {"command": "npx", "timeout": 60000}, // local
-    "old": {"command": "old"},
-  },
-}
-`)
-	defer remove()
-	err := edit.Change(context.Background(), path, nil, func(f *edit.File) error {
-		if err := f.Add(&config.Server{Name: "web", URL: "https://example.com/mcp",
-			Headers: map[string]config.Secret{"Authorization": "Bearer ${TOKEN}"}}); err != nil {
-			return err
-		}
-		if err := f.Set("files", &record.Patch{Keys: []string{"args"}, Values: config.Server{Args: []string{"-y", "server-files"}}}); err != nil {
-			return err
-		}
-		return f.Remove("old")
-	})
-	text, _ := os.ReadFile(path)
-	fmt.Printf("%s%v", text, err)
-	// Output:
-	// {
-	//   // ours
-	//   "mcpServers": {
-	//     "files": {"command": "npx", "timeout": 60000, "args": ["-y", "server-files"]}, // local
-	//     "web": {
-	//       "url": "https://example.com/mcp",
-	//       "headers": {
-	//         "Authorization": "Bearer ${TOKEN}"
-	//       }
-	//     },
-	//   },
-	// }
-	// <nil>
-}
-
 func ExamplePlanImport() {
 	source, remove := exampleFile(`{"mcpServers": {
   "files": {"command": "npx", "env": {"TOKEN": "sk-abcdefghijkl"}, "lazy": true}
@@ -99,57 +61,40 @@ func ExamplePlanImport() {
 	// }
 }
 
-func ExampleFile_Remarks() {
-	path, remove := exampleFile(`{"mcpServers": {"files": {"command": "npx"}}}`)
-	defer remove()
-	err := edit.Change(context.Background(), path, nil, func(f *edit.File) error {
-		err := f.Set("files", record.Switch(false))
-		for _, remark := range f.Remarks() {
-			fmt.Println(remark)
-		}
-		return err
-	})
-	text, _ := os.ReadFile(path)
-	fmt.Printf("%s\n%v", text, err)
-	// Output:
-	// files.enabled: has no place in Claude Code, which would start the server: only this package reads it there
-	// {"mcpServers": {"files": {"command": "npx", "enabled": false}}}
-	// <nil>
-}
-
 func ExampleOpenFileStore() {
-	dir, err := os.MkdirTemp("", "example")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "mcp.json")
-	text := `{
+	path, remove := exampleFile(`{
+  // ours
   "mcpServers": {
-    "files": {"command": "npx"} // by hand
-  }
+    "files": {"command": "npx", "timeout": 60000}, // local
+    "old": {"command": "old"},
+  },
 }
-`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		fmt.Println(err)
-		return
-	}
-	ctx := context.Background()
-	store := edit.OpenFileStore(path, nil)
-	_, _, err = record.Update(ctx, store, "files", &record.Patch{Keys: []string{"lazy"}, Values: config.Server{Lazy: true}})
+`)
+	defer remove()
+	ctx, store := context.Background(), edit.OpenFileStore(path, nil)
+	_, err := record.Add(ctx, store, &config.Server{Name: "web", URL: "https://example.com/mcp",
+		Headers: map[string]config.Secret{"Authorization": "Bearer ${TOKEN}"}})
 	fmt.Println(err)
-	_, err = record.Remove(ctx, store, "other")
+	_, _, err = record.Update(ctx, store, "files", &record.Patch{Keys: []string{"args"}, Values: config.Server{Args: []string{"-y", "server-files"}}})
 	fmt.Println(err)
-	changed, _ := os.ReadFile(path)
-	fmt.Print(string(changed))
+	_, err = record.Remove(ctx, store, "old")
+	text, _ := os.ReadFile(path)
+	fmt.Printf("%v\n%s", err, text)
 	// Output:
 	// <nil>
-	// server other: there is no such server
+	// <nil>
+	// <nil>
 	// {
+	//   // ours
 	//   "mcpServers": {
-	//     "files": {"command": "npx", "lazy": true} // by hand
-	//   }
+	//     "files": {"command": "npx", "timeout": 60000, "args": ["-y", "server-files"]}, // local
+	//     "web": {
+	//       "url": "https://example.com/mcp",
+	//       "headers": {
+	//         "Authorization": "Bearer ${TOKEN}"
+	//       }
+	//     },
+	//   },
 	// }
 }
 

@@ -38,7 +38,9 @@ type FileStore struct {
 
 // OpenFileStore returns the store over the file at path, which need not exist: the
 // first record that is saved makes it, readable for its owner alone. Options say what
-// format it has and how values are read; the defaults are those of [config.Load]. Nothing is
+// format it has and how values are read; the defaults are those of [config.Load], and for a new
+// file the format of its name or extension, or else mcpServers. With [config.ScopeLocal] it is the
+// section for Options.Project that is read and changed, and made if need be. Nothing is
 // read yet.
 func OpenFileStore(path string, opts *config.Options) *FileStore {
 	f := &FileStore{path: path, key: make([]byte, sha256.Size), opts: *cmp.Or(opts, new(config.Options))}
@@ -90,6 +92,9 @@ func (f *FileStore) Records(ctx context.Context) ([]record.Stored, error) {
 	o := f.opts
 	o.AsWritten = true
 	c, err := parseWritten(f.path, data, &o)
+	if errors.As(err, new(*config.NoServersError)) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +232,7 @@ func (f *FileStore) Keep(path string) {
 	f.keepHistory(&document.File{Path: path, Most: maxHistory, Check: ownfile.Check(path, ownfile.Own)}, path)
 }
 
-// change changes the file as [Change] does; all are the records that stand in it. While no
+// change changes the file as replaceFile does; all are the records that stand in it. While no
 // other program of this library changes it, note notes that in the history: before the file
 // is replaced if that removes what must not be lost.
 func (f *FileStore) change(ctx context.Context, removes bool, change func(d *draft, all []record.Stored) error, note func(past *history, all []record.Stored) error) error {

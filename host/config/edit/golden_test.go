@@ -22,7 +22,7 @@ var updateEdits = flag.Bool("update-edits", false, "write what the edits make in
 
 // A step is one line of a file *.steps: what to do, to which server, and the JSON of the
 // record or patch.
-func doStep(t *testing.T, f *File, line string) error {
+func doStep(t *testing.T, f memoryFile, line string) error {
 	t.Helper()
 	verb, rest, _ := strings.Cut(line, " ")
 	name, text, _ := strings.Cut(rest, " ")
@@ -44,7 +44,7 @@ func doStep(t *testing.T, f *File, line string) error {
 	case "set":
 		return f.Set(name, &p)
 	case "remove":
-		return f.Remove(name)
+		return f.remove(name)
 	default:
 		t.Fatalf("unknown step %s", line)
 		return nil
@@ -66,23 +66,23 @@ func TestEditGolden(t *testing.T) {
 			if name != "-" {
 				data = assert.Value(os.ReadFile(filepath.Join("..", "testdata", filepath.FromSlash(name))))(t)
 			}
-			f := &File{assert.Value(newDraft(filepath.Join(t.TempDir(), filepath.Base(name)), data, &config.Options{Format: format}))(t)}
+			f := memoryFile{assert.Value(newDraft(filepath.Join(t.TempDir(), filepath.Base(name)), data, &config.Options{Format: format}))(t)}
 			for _, line := range lines[1:] {
 				if want, line, ok := cutPrefixSpace(line, "error:"); ok {
-					before := string(f.Bytes())
+					before := string(f.data)
 					err := doStep(t, f, line)
 					assert.Contains(t, fmt.Sprint(err), want, "%s", line)
 					assert.As[*editError](t, err)
-					assert.Equal(t, string(f.Bytes()), before)
+					assert.Equal(t, string(f.data), before)
 					continue
 				}
 				assert.OK(t, doStep(t, f, line), "%s", line)
 			}
 			want := base + ".want"
 			if *updateEdits {
-				assert.OK(t, os.WriteFile(want, f.Bytes(), 0o644))
+				assert.OK(t, os.WriteFile(want, f.data, 0o644))
 			}
-			assert.Equal(t, string(assert.Value(os.ReadFile(want))(t)), string(f.Bytes()))
+			assert.Equal(t, string(assert.Value(os.ReadFile(want))(t)), string(f.data))
 		})
 	}
 }

@@ -51,9 +51,8 @@ func TestEditOfTheLocalScope(t *testing.T) {
 				assert.OK(t, os.WriteFile(path, []byte(strings.ReplaceAll(before, "PROJECT", filepath.ToSlash(project))), 0o600))
 			}
 			opts := &config.Options{Scope: config.ScopeLocal, Project: project, Format: "mcpServers"}
-			assert.OK(t, Change(t.Context(), path, opts, func(f *File) error {
-				return f.Add(&config.Server{Name: "a", Command: "local"})
-			}))
+			store := OpenFileStore(path, opts)
+			assert.Value(record.Add(t.Context(), store, &config.Server{Name: "a", Command: "local"}))(t)
 			got, scope := command(mergedFor(t, home, project), "a")
 			assert.Equal(t, got, "local")
 			assert.Equal(t, scope, config.ScopeLocal)
@@ -62,7 +61,7 @@ func TestEditOfTheLocalScope(t *testing.T) {
 				got, _ := command(global, "a")
 				assert.Equal(t, got, "global")
 			}
-			assert.OK(t, Change(t.Context(), path, opts, func(f *File) error { return f.Remove("a") }))
+			assert.Value(record.Remove(t.Context(), store, "a"))(t)
 			got, scope = command(mergedFor(t, home, project), "a")
 			assert.True(t, scope != config.ScopeLocal, "%q of scope %q is gone", got, scope)
 		})
@@ -76,7 +75,7 @@ func TestLocalScopeThatCannotBe(t *testing.T) {
 		"no place":   {Scope: config.ScopeLocal, Format: "vscode", Project: t.TempDir()},
 	} {
 		path := filepath.Join(t.TempDir(), "mcp.json")
-		err := Change(t.Context(), path, opts, func(f *File) error { return f.Add(&config.Server{Name: "a", Command: "x"}) })
+		_, err := record.Add(t.Context(), OpenFileStore(path, opts), &config.Server{Name: "a", Command: "x"})
 		var wrong *config.Error
 		var edit *editError
 		assert.True(t, errors.As(err, &wrong) || errors.As(err, &edit), "%s: the error %v", name, err)

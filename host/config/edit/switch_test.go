@@ -10,20 +10,19 @@ import (
 )
 
 // editText changes a text as the file at path and returns what became of it.
-func editText(t *testing.T, path, text string, change func(f *File) error) (string, *File) {
+func editText(t *testing.T, path, before string, change func(f memoryFile) error) string {
 	t.Helper()
-	d, err := newDraft(path, []byte(text), nil)
+	d, err := newDraft(path, []byte(before), nil)
 	assert.OK(t, err, "%s", path)
-	f := &File{d}
+	f := memoryFile{d}
 	assert.OK(t, change(f), "%s", path)
-	return string(f.Bytes()), f
+	return string(f.data)
 }
 
 // turnText switches a server.
-func turnText(t *testing.T, path, text, name string, off bool) string {
+func turnText(t *testing.T, path, before, name string, off bool) string {
 	t.Helper()
-	got, _ := editText(t, path, text, func(f *File) error { return f.Set(name, record.Switch(!off)) })
-	return got
+	return editText(t, path, before, func(f memoryFile) error { return f.Set(name, record.Switch(!off)) })
 }
 
 // TestSwitchOff: each program gets its own word, which stays when the server is on again.
@@ -94,48 +93,25 @@ func TestSwitchOnOurWord(t *testing.T) {
 	assert.Equal(t, got, `{"mcpServers": {"a": {"command": "x", "disabled": false}}}`)
 }
 
-// TestRemarks: where a program has no word for a server that is off, the edit says so.
-func TestRemarks(t *testing.T) {
-	for path, want := range map[string]string{
-		".mcp.json":                  "a.enabled: has no place in Claude Code, which would start the server: only this package reads it there",
-		".cursor/mcp.json":           "a.enabled: has no place in Cursor, which would start the server: only this package reads it there",
-		"claude_desktop_config.json": "a.enabled: has no place in Claude Desktop, which would start the server: only this package reads it there",
-		".vscode/mcp.json":           "a.enabled: has no place in VS Code, which would start the server: leave it out there, or switch it off in the editor",
-		".gemini/settings.json":      "",
-		"cline_mcp_settings.json":    "",
-	} {
-		text := `{"mcpServers": {"a": {"command": "x"}}}`
-		if strings.HasPrefix(path, ".vscode") {
-			text = `{"servers": {"a": {"command": "x"}}}`
-		}
-		_, f := editText(t, path, text, func(f *File) error { return f.Set("a", record.Switch(false)) })
-		var got []string
-		for _, r := range f.Remarks() {
-			got = append(got, r.String())
-		}
-		assert.Equal(t, strings.Join(got, "\n"), want, "%s", path)
-	}
-}
-
 // TestGeminiLists: a file that says by lists which servers are used can be added to,
 // and its servers renamed and removed.
 func TestGeminiLists(t *testing.T) {
 	const path, text = ".gemini/settings.json", `{"mcp": {"allowed": ["a"]}, "mcpServers": {"a": {"command": "x"}}}`
-	add := func(disabled bool) func(*File) error {
-		return func(f *File) error { return f.Add(&config.Server{Name: "z", Command: "z", Disabled: disabled}) }
+	add := func(disabled bool) func(memoryFile) error {
+		return func(f memoryFile) error { return f.Add(&config.Server{Name: "z", Command: "z", Disabled: disabled}) }
 	}
-	remove := func(f *File) error { return f.Remove("z") }
-	on, _ := editText(t, path, text, add(false))
+	remove := func(f memoryFile) error { return f.remove("z") }
+	on := editText(t, path, text, add(false))
 	assert.Equal(t, on, `{"mcp": {"allowed": ["a", "z"]}, "mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}}`)
-	got, _ := editText(t, path, on, remove)
+	got := editText(t, path, on, remove)
 	assert.Equal(t, got, text)
-	renamed, _ := editText(t, path, on, func(f *File) error {
+	renamed := editText(t, path, on, func(f memoryFile) error {
 		return f.Set("z", &record.Patch{Keys: []string{"name"}, Values: config.Server{Name: "y"}})
 	})
 	assert.Equal(t, renamed, strings.ReplaceAll(strings.ReplaceAll(on, `"z":`, `"y":`), `"z"]`, `"y"]`))
-	off, _ := editText(t, path, `{"mcpServers": {"a": {"command": "x"}}}`, add(true))
+	off := editText(t, path, `{"mcpServers": {"a": {"command": "x"}}}`, add(true))
 	assert.Equal(t, off, `{"mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}, "mcp": {"excluded": ["z"]}}`)
-	got, _ = editText(t, path, off, remove)
+	got = editText(t, path, off, remove)
 	assert.Equal(t, got, `{"mcpServers": {"a": {"command": "x"}}}`)
 }
 
@@ -155,31 +131,31 @@ func TestToolList(t *testing.T) {
 		{`["read"]`, config.ToolFilter{Allow: []string{}}, with(`[]`)},
 		{`["*"]`, config.ToolFilter{Deny: []string{"rm"}}, `{"mcpServers": {"a": {"type": "local", "command": "x", "tools": ["*"], "excludeTools": ["rm"]}}}`},
 	} {
-		got, _ := editText(t, path, with(test.before), func(f *File) error {
+		got := editText(t, path, with(test.before), func(f memoryFile) error {
 			return f.Set("a", &record.Patch{Keys: []string{"tools", "env"}, Values: config.Server{Tools: test.tools, Env: map[string]config.Secret{}}})
 		})
 		assert.Equal(t, got, test.after)
 	}
-	got, _ := editText(t, path, `{"mcpServers": {}}`, func(f *File) error {
+	got := editText(t, path, `{"mcpServers": {}}`, func(f memoryFile) error {
 		return f.Add(&config.Server{Name: "a", Command: "x", Tools: config.ToolFilter{Allow: []string{"read"}}})
 	})
 	assert.Contains(t, got, `"tools": ["read"]`)
 	d, err := newDraft(path, []byte(with(`["read"]`)), nil)
 	assert.OK(t, err)
-	err = (&File{d}).Set("a", &record.Patch{Keys: []string{"tools"}, Values: config.Server{Tools: config.ToolFilter{Rename: map[string]string{"read": "get"}}}})
+	err = memoryFile{d}.Set("a", &record.Patch{Keys: []string{"tools"}, Values: config.Server{Tools: config.ToolFilter{Rename: map[string]string{"read": "get"}}}})
 	assert.As[*editError](t, err)
 }
 
 // TestNamelessIsNotAdded: what changes an entry without a name adds none.
 func TestNamelessIsNotAdded(t *testing.T) {
 	const text = `{"mcpServers": [{"command": "x"}]}`
-	f := &File{assert.Value(newDraft("f.json", []byte(text), nil))(t)}
+	f := memoryFile{assert.Value(newDraft("f.json", []byte(text), nil))(t)}
 	for what, err := range map[string]error{
-		"Set": f.Set("", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "d"}}), "Remove": f.Remove(""),
+		"Set": f.Set("", &record.Patch{Keys: []string{"description"}, Values: config.Server{Description: "d"}}), "Remove": f.remove(""),
 	} {
 		assert.Is(t, err, &record.Error{Code: record.CodeNotFound}, "%s", what)
 	}
-	assert.Equal(t, string(f.Bytes()), text)
+	assert.Equal(t, string(f.data), text)
 }
 
 // TestSetVariables: variables that come and go leave what was there.
@@ -190,7 +166,7 @@ func TestSetVariables(t *testing.T) {
 	} {
 		text := `{"mcpServers": {"a": ` + entry + `}}`
 		set := func(env map[string]config.Secret, text string) string {
-			got, _ := editText(t, "f.json", text, func(f *File) error {
+			got := editText(t, "f.json", text, func(f memoryFile) error {
 				return f.Set("a", &record.Patch{Keys: []string{"env"}, Values: config.Server{Env: env}})
 			})
 			return got
@@ -198,7 +174,7 @@ func TestSetVariables(t *testing.T) {
 		assert.Equal(t, set(nil, set(map[string]config.Secret{"A": "1", "B": "2"}, text)), text)
 	}
 	// Other changes are made too.
-	got, _ := editText(t, "f.json", `{"mcpServers": {"a": {"command": "x", "env": {"A": "1"}, "lazy": true}}}`, func(f *File) error {
+	got := editText(t, "f.json", `{"mcpServers": {"a": {"command": "x", "env": {"A": "1"}, "lazy": true}}}`, func(f memoryFile) error {
 		return f.Set("a", &record.Patch{Keys: []string{"env", "command"}, Values: config.Server{Env: map[string]config.Secret{}, Command: "y"}})
 	})
 	assert.Equal(t, got, `{"mcpServers": {"a": {"command": "y", "lazy": true}}}`)
@@ -211,7 +187,7 @@ func TestNewFileOfAPlace(t *testing.T) {
 		".gemini/settings.json": `{"mcpServers": `, "mcp-servers.json": `{"servers": `, "any.json": `{"mcpServers": `,
 	} {
 		d := assert.Value(newDraft(path, nil, nil))(t)
-		assert.OK(t, (&File{d}).Add(&config.Server{Name: "a", Command: "x"}), "%s", path)
+		assert.OK(t, memoryFile{d}.Add(&config.Server{Name: "a", Command: "x"}), "%s", path)
 		assert.True(t, strings.HasPrefix(strings.ReplaceAll(strings.Join(strings.Fields(string(d.data)), " "), "{ ", "{"), want), "%s", path)
 	}
 }

@@ -23,27 +23,23 @@ func TestEditFile(t *testing.T) {
 	start := assert.Value(os.ReadFile(filepath.Join("testdata", "config.yaml")))(t)
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	assert.OK(t, os.WriteFile(path, start, 0o600))
-	opts := &config.Options{Formats: []*config.Format{Format()}}
-	assert.OK(t, edit.Change(t.Context(), path, opts, func(f *edit.File) error {
-		r, err := f.Record("github")
-		if err != nil {
-			return err
-		}
-		r.Env["MORE"] = "${X}"
-		if err := f.Set("github", &record.Patch{Keys: []string{"env", "enabled", "readTimeoutSeconds", "args", "tools"}, Values: config.Server{Env: r.Env, Disabled: true, ReadTimeout: 2 * r.ReadTimeout, Args: []string{"-y", "@modelcontextprotocol/server-github@2"}, Tools: config.ToolFilter{Allow: []string{"search"}}}}); err != nil {
-			return err
-		}
-		if err := f.Set("nested", &record.Patch{Keys: []string{"name", "command"}, Values: config.Server{Name: "was nested", Command: "uv"}}); err != nil {
-			return err
-		}
-		if err := f.Remove("ours"); err != nil {
-			return err
-		}
-		return f.Add(&config.Server{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
-			Headers: map[string]config.Secret{"X-A": "b c"}, Tools: config.ToolFilter{Allow: []string{"one"}}})
-	}))
+	store := edit.OpenFileStore(path, &config.Options{Formats: []*config.Format{Format()}})
+	r := assert.Value(record.Find(t.Context(), store, "github"))(t).Record
+	r.Env["MORE"] = "${X}"
+	change(t, store, "github", []string{"env", "enabled", "readTimeoutSeconds", "args", "tools"}, config.Server{Env: r.Env, Disabled: true, ReadTimeout: 2 * r.ReadTimeout, Args: []string{"-y", "@modelcontextprotocol/server-github@2"}, Tools: config.ToolFilter{Allow: []string{"search"}}})
+	change(t, store, "nested", []string{"name", "command"}, config.Server{Name: "was nested", Command: "uv"})
+	assert.Value(record.Remove(t.Context(), store, "ours"))(t)
+	assert.Value(record.Add(t.Context(), store, &config.Server{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
+		Headers: map[string]config.Secret{"X-A": "b c"}, Tools: config.ToolFilter{Allow: []string{"one"}}}))(t)
 	got := assert.Value(os.ReadFile(path))(t)
 	golden(t, filepath.Join("testdata", "edited.want"), string(got))
+}
+
+// change changes a server of a store.
+func change(t *testing.T, store record.Store, name string, keys []string, values config.Server) {
+	t.Helper()
+	_, _, err := record.Update(t.Context(), store, name, &record.Patch{Keys: keys, Values: values})
+	assert.OK(t, err)
 }
 
 func TestImportToGoose(t *testing.T) {
@@ -76,20 +72,11 @@ func TestImportToGoose(t *testing.T) {
 func TestEditContinue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".continue", "config.yaml")
 	opts := &config.Options{Formats: []*config.Format{Format(), Continue()}}
-	for _, change := range []func(*edit.File) error{
-		func(f *edit.File) error {
-			return f.Add(&config.Server{Name: "files", Command: "npx", Args: []string{"-y", "files"}, Env: map[string]config.Secret{"KEY": "${{ secrets.KEY }}"}})
-		},
-		func(f *edit.File) error {
-			return f.Add(&config.Server{Name: "web", URL: "https://web.example.com/mcp", Transport: config.TransportHTTP,
-				Headers: map[string]config.Secret{"X-A": "b"}, ConnectTimeout: 9 * time.Second})
-		},
-		func(f *edit.File) error {
-			return f.Set("web", &record.Patch{Keys: []string{"connectTimeoutSeconds", "headers"}, Values: config.Server{ConnectTimeout: 2 * time.Second, Headers: map[string]config.Secret{"X-A": "c", "X-B": "d"}}})
-		},
-	} {
-		assert.OK(t, edit.Change(t.Context(), path, opts, change))
-	}
+	store := edit.OpenFileStore(path, opts)
+	assert.Value(record.Add(t.Context(), store, &config.Server{Name: "files", Command: "npx", Args: []string{"-y", "files"}, Env: map[string]config.Secret{"KEY": "${{ secrets.KEY }}"}}))(t)
+	assert.Value(record.Add(t.Context(), store, &config.Server{Name: "web", URL: "https://web.example.com/mcp", Transport: config.TransportHTTP,
+		Headers: map[string]config.Secret{"X-A": "b"}, ConnectTimeout: 9 * time.Second}))(t)
+	change(t, store, "web", []string{"connectTimeoutSeconds", "headers"}, config.Server{ConnectTimeout: 2 * time.Second, Headers: map[string]config.Secret{"X-A": "c", "X-B": "d"}})
 	got := assert.Value(os.ReadFile(path))(t)
 	want := `mcpServers:
   - name: files

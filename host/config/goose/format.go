@@ -52,7 +52,7 @@ func translate(d *dialect.Dialect, found []dialect.Field) (fields []dialect.Fiel
 	for _, f := range found {
 		switch {
 		case f.Key == "config" && f.Value.Kind == jsonc.Object: // an older form has all but "enabled" there
-			inner, more := d.FieldsOf(&dialect.Entry{At: f.At, Value: f.Value})
+			inner, more := dialect.FieldsOf(d, &dialect.Entry{At: f.At, Value: f.Value})
 			fields, faults = append(fields, inner...), append(faults, more...)
 		case f.Key == "env_keys": // from the environment, or else from the secret store
 			passed, faults = f.Variables(faults)

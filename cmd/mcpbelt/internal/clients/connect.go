@@ -60,7 +60,7 @@ func connectCommand(b *belt.Belt) *cobra.Command {
 			}
 			to := p.Servers[0]
 			if to.Skipped != nil {
-				if err := edit.Change(cmd.Context(), l.Path, editOptions(b, l), func(f *edit.File) error { return foreign(f, l, "rename") }); err != nil {
+				if err := foreign(cmd.Context(), edit.OpenFileStore(l.Path, editOptions(b, l)), l, "rename"); err != nil {
 					return err
 				}
 				b.Out.Printf("%s is connected already; to undo it: mcpbelt disconnect %s\n", l.Client, clientName(l))
@@ -313,12 +313,10 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 		return true, err
 	}
 	unlock()
-	err = edit.Change(ctx, l.Path, editOptions(b, l), func(f *edit.File) error {
-		if err := foreign(f, l, "remove"); err != nil {
-			return err
-		}
-		return f.Remove(entryName)
-	})
+	store := edit.OpenFileStore(l.Path, editOptions(b, l))
+	if err = foreign(ctx, store, l, "remove"); err == nil {
+		_, err = record.Remove(ctx, store, entryName)
+	}
 	if errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
 		return false, notConnected
 	}
@@ -333,9 +331,9 @@ func editOptions(b *belt.Belt, l config.Location) *config.Options {
 }
 
 // foreign returns an error if the entry with our name does not start mcpbelt serve: the user wrote it.
-func foreign(f *edit.File, l config.Location, do string) error {
-	r, err := f.Record(entryName)
-	if err != nil || slices.Contains(r.Args, "serve") {
+func foreign(ctx context.Context, store record.Store, l config.Location, do string) error {
+	s, err := record.Find(ctx, store, entryName)
+	if err != nil || slices.Contains(s.Record.Args, "serve") {
 		return err
 	}
 	return &cli.Error{Exit: cli.Usage, Message: fmt.Sprintf("%s has a server %q of its own", l.Path, entryName), Cure: do + " it there"}
