@@ -178,6 +178,10 @@ func entriesByTitle(sections []dialect.Section) map[string]*dialect.Entry {
 // Changes reports whether Apply would change the target.
 func (i *Import) Changes() bool { return !bytes.Equal(i.before, i.after) }
 
+// Texts returns the text of the target before and after [Import.Apply], with its secrets; before
+// is nil if there is no file. The caller must not change them.
+func (i *Import) Texts() (before, after []byte) { return i.before, i.after }
+
 // Apply writes the target as the plan says. If the target is not what it was when the
 // plan was made, nothing is written and there is an error: plan again. The
 // source need not be there any more.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +53,7 @@ func connectCommand(b *belt.Belt) *cobra.Command {
 			if info, err := os.Stat(filepath.Dir(l.Path)); !project && (err != nil || !info.IsDir()) {
 				return &cli.Error{Exit: cli.NotFound, Message: l.Client + " was never used here: there is no folder " + filepath.Dir(l.Path), Cure: "start it once"}
 			}
-			p, err := planConnection(cmd.Context(), b, l)
+			p, err := planConnection(b, l)
 			if err != nil {
 				return err
 			}
@@ -167,8 +166,8 @@ type backup struct {
 	After   []byte
 }
 
-// planConnection returns what writing the entry would change. It is written into a copy of the file first.
-func planConnection(ctx context.Context, b *belt.Belt, l config.Location) (*connecting, error) {
+// planConnection returns what writing the entry would change.
+func planConnection(b *belt.Belt, l config.Location) (*connecting, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -187,45 +186,17 @@ func planConnection(ctx context.Context, b *belt.Belt, l config.Location) (*conn
 	}
 	defer os.RemoveAll(dir)
 	p := &connecting{kept: backup{File: l.Path}}
-	source, scratch := filepath.Join(dir, "source"), filepath.Join(dir, "copy")
-	err = os.WriteFile(source, entry, 0o600)
-	if before, existed, readErr := readFile(l.Path); existed && err == nil {
-		p.kept.Before, p.kept.Existed = before, true
-		err = os.WriteFile(scratch, before, 0o600)
-	} else {
-		err = errors.Join(err, readErr)
-	}
-	if err != nil {
+	source := filepath.Join(dir, "source")
+	if err := os.WriteFile(source, entry, 0o600); err != nil {
 		return nil, err
 	}
-	for _, target := range []string{scratch, l.Path} {
-		p.Import, err = edit.PlanImport(source, target, &edit.ImportOptions{From: &config.Options{Format: "mcpServers"}, To: editOptions(b, l)})
-		if err != nil {
-			return nil, &cli.Error{Exit: cli.InvalidConfig, Message: strings.ReplaceAll(err.Error(), scratch, l.Path), Cure: "nothing was written", Err: err}
-		}
-		if target == scratch {
-			if err := p.Apply(ctx); err != nil {
-				return nil, err
-			}
-			if p.kept.After, _, err = readFile(scratch); err != nil {
-				return nil, err
-			}
-		}
+	p.Import, err = edit.PlanImport(source, l.Path, &edit.ImportOptions{From: &config.Options{Format: "mcpServers"}, To: editOptions(b, l)})
+	if err != nil {
+		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "nothing was written", Err: err}
 	}
+	p.kept.Before, p.kept.After = p.Texts()
+	p.kept.Existed = p.kept.Before != nil
 	return p, nil
-}
-
-// readFile returns what is in a config file, and whether there is one.
-func readFile(path string) (data []byte, exists bool, err error) {
-	const most = 16 << 20
-	path, err = atomicfile.Resolve(path)
-	if err == nil {
-		data, _, err = atomicfile.Read(path, most)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
-	return data, err == nil, err
 }
 
 // show writes how the file would change, without the secrets in it.
@@ -299,8 +270,8 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 	if err != nil {
 		return false, err
 	}
-	now, exists, _ := readFile(l.Path)
-	if exists && kept.File == l.Path && kept.After != nil && string(now) == string(kept.After) {
+	now, err := os.ReadFile(resolved)
+	if err == nil && kept.File == l.Path && kept.After != nil && string(now) == string(kept.After) {
 		if kept.Existed {
 			_, err = atomicfile.Replace(ctx, resolved, kept.Before, 0o600)
 		} else {
