@@ -62,16 +62,23 @@ func TestRefreshUnderLoad(t *testing.T) {
 	assert.As[*host.UnknownServerError](t, h.Refresh(watchdog(t), "s0", "none"), "Refresh of a server that is not there")
 }
 
-// Refresh sees what the server offers now, also if the server did not tell.
+// Refresh sees what the server offers now, also if the server did not tell: what is known of a lazy one from an
+// earlier time is not taken for its answer.
 func TestRefreshReadsAnew(t *testing.T) {
-	server := newChangingServer("a", "does a")
-	pipes := &pipeServers{serve: serveFuncs{"server": server.serve}}
-	h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "server"}`, "t", `{"command": "server"}`))
-	server.set("b", "does b")
-	assert.OK(t, h.Refresh(watchdog(t), "s"))
-	assert.Equal(t, names(h), "s__b t__a", "tools after the Refresh of one")
-	assert.OK(t, h.Refresh(watchdog(t)))
-	assert.Equal(t, names(h), "s__b t__b", "tools after the Refresh of all")
+	for _, entry := range []string{`{"command": "server"}`, `{"command": "server", "lazy": true}`} {
+		server := newChangingServer("a", "does a")
+		opts := (&pipeServers{serve: serveFuncs{"server": server.serve}}).options()
+		opts.StateDir = t.TempDir()
+		h := newHost(t, opts, parseEntries(t, "s", entry, "t", entry))
+		until(t, h, "s", "listed", func(s host.Status) bool { return s.Tools == 1 })
+		until(t, h, "t", "listed", func(s host.Status) bool { return s.Tools == 1 })
+		assert.Value(h.Registry().Call(watchdog(t), "s__a", nil))(t)
+		server.set("b", "does b")
+		assert.OK(t, h.Refresh(watchdog(t), "s"))
+		assert.Equal(t, names(h), "s__b t__a", "tools after the Refresh of one")
+		assert.OK(t, h.Refresh(watchdog(t)))
+		assert.Equal(t, names(h), "s__b t__b", "tools after the Refresh of all")
+	}
 }
 
 // A server that is down when it is refreshed keeps what it has: its connection, if that
@@ -169,18 +176,22 @@ func TestHungServerDelaysOnlyItself(t *testing.T) {
 	eventually(t, "the end of the hung server", func() bool { return pipes.living.Load() == 1 })
 }
 
-// Disable does not wait for the attempt that Enable waits for, and ends it.
-func TestHungServerCanBeDisabledWhileItIsEnabled(t *testing.T) {
-	pipes, asked := newHungServer(t)
-	h := newHost(t, pipes.options(), parseEntries(t, "hung", hungEntry))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // outlasts what is to be quick
-	defer cancel()
-	enabled := background(func() error { return h.Enable(ctx, "hung") })
-	asked(1)
-	assert.OK(t, h.Disable(watchdog(t), "hung"), "Disable")
-	assert.Fails(t, <-enabled, "Enable says that a server is ready that was disabled instead")
-	assert.False(t, status(t, h, "hung").Enabled, "in the end")
-	eventually(t, "the end of the hung server", func() bool { return pipes.living.Load() == 0 })
+// Disable and Close do not wait for the attempt that Enable waits for, and end it.
+func TestHungServerCanBeStoppedWhileItIsEnabled(t *testing.T) {
+	for want, stop := range map[error]func(context.Context, *host.Host) error{
+		host.ErrOvertaken: func(ctx context.Context, h *host.Host) error { return h.Disable(ctx, "hung") },
+		host.ErrClosed:    func(_ context.Context, h *host.Host) error { return h.Close() },
+	} {
+		pipes, asked := newHungServer(t)
+		h := newHost(t, pipes.options(), parseEntries(t, "hung", hungEntry))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // outlasts what is to be quick
+		defer cancel()
+		enabled := background(func() error { return h.Enable(ctx, "hung") })
+		asked(1)
+		assert.OK(t, stop(watchdog(t), h), "%v", want)
+		assert.Is(t, <-enabled, want, "Enable of a server that was stopped instead")
+		eventually(t, "the end of the hung server", func() bool { return pipes.living.Load() == 0 })
+	}
 }
 
 // Apply returns with its context; what it began goes on, and the host can be used.
@@ -228,17 +239,6 @@ func TestApplyDoesNotWaitForAnother(t *testing.T) {
 	assert.Equal(t, names(h), "other__echo", "tools")
 	assert.Equal(t, len(h.Servers()), 1, "tools")
 	eventually(t, "the end of the hung server", func() bool { return pipes.living.Load() == 1 })
-}
-
-// Close ends what waits for a server that never answers.
-func TestCloseEndsWhatWaits(t *testing.T) {
-	pipes, asked := newHungServer(t)
-	h := newHost(t, pipes.options(), parseEntries(t, "hung", hungEntry))
-	enabled := background(func() error { return h.Enable(watchdog(t), "hung") })
-	asked(1)
-	assert.OK(t, h.Close())
-	assert.Is(t, <-enabled, host.ErrClosed, "Enable")
-	assert.Equal(t, pipes.living.Load(), 0, "servers live after Close")
 }
 
 // TestWatchTellsTheLastChange: when nothing moves any more, what was seen last is how it

@@ -155,16 +155,7 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 			t.Cleanup(func() { _ = h.Close() })
 			return h
 		},
-		"Apply": func(t *testing.T) *host.Host {
-			h := host.New(options())
-			c, err := load(t.Context())
-			if err == nil {
-				_, err = h.Apply(watchdog(t), c)
-			}
-			assert.OK(t, err)
-			return h
-		},
-		"Follow": func(t *testing.T) *host.Host {
+		"Follow, which is Apply": func(t *testing.T) *host.Host {
 			h := host.New(options())
 			assert.OK(t, h.Follow(watchdog(t), once, load, nil))
 			return h
