@@ -192,7 +192,7 @@ func (h *Host) loadServers(ctx context.Context, load func(context.Context) (map[
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.isClosing() {
 		return nil, nil
 	}
 	var removals []*step
@@ -258,7 +258,7 @@ func (h *Host) plan(c *config.Config) ([]*step, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.isClosing() {
 		return nil, ErrClosed
 	}
 	var steps []*step
@@ -300,12 +300,27 @@ func (h *Host) take(ctx context.Context, st *step) {
 	if !st.waits() {
 		return
 	}
-	entry := st.entry
-	if s := st.supervisor.now(); entry == nil && s != nil {
+	sv, entry := st.supervisor, st.entry
+	if s := sv.now(); entry == nil && s != nil {
 		entry = s.entry
 	}
 	began := time.Now()
-	did, until, err := h.begin(ctx, st)
+	did := lifecycle.Keep
+	sv.interrupt(st)
+	until, err := sv.hold(ctx, false, func(own context.Context, _ *server) (until wait, err error) {
+		if sv.deciding() != st {
+			return nil, ErrOvertaken
+		}
+		did, until, err = sv.apply(own, st.entry)
+		if st.entry == nil {
+			h.remove(sv, st)
+		}
+		if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
+			err = ErrOvertaken
+		}
+		return until, err
+	})
+	close(st.begun)
 	if err == nil && until != nil {
 		err = until(ctx)
 	}
@@ -314,27 +329,6 @@ func (h *Host) take(ctx context.Context, st *step) {
 	}
 	close(st.ended) // before those who hear of it can look
 	h.record(ctx, st.did, entry, began, st.err)
-}
-
-// begin does what is to be done at once, and returns what was, and what is to be waited for then.
-func (h *Host) begin(ctx context.Context, st *step) (did lifecycle.Action, until wait, err error) {
-	defer close(st.begun)
-	did = lifecycle.Keep
-	st.supervisor.interrupt(st)
-	until, err = st.supervisor.hold(ctx, false, func(own context.Context, _ *server) (until wait, err error) {
-		if st.supervisor.deciding() != st {
-			return nil, ErrOvertaken
-		}
-		did, until, err = st.supervisor.apply(own, st.entry)
-		if st.entry == nil {
-			h.remove(st.supervisor, st)
-		}
-		if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
-			err = ErrOvertaken
-		}
-		return until, err
-	})
-	return did, until, err
 }
 
 // record records what became of a server since a step began; the entry may be nil.

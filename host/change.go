@@ -114,9 +114,7 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 		}
 	}
 	return atOnce(names, func(name string) error {
-		return h.change(ctx, "refresh", name, func(ctx context.Context, sv *supervisor, s *server) (wait, error) {
-			return sv.refresh(ctx, s)
-		})
+		return h.change(ctx, "refresh", name, refresh)
 	})
 }
 
@@ -131,7 +129,8 @@ func atOnce[T any](list []T, f func(T) error) error {
 	return errors.Join(errs...)
 }
 
-func (sv *supervisor) refresh(ctx context.Context, s *server) (until wait, err error) {
+// refresh is Refresh of one server.
+func refresh(ctx context.Context, sv *supervisor, s *server) (until wait, err error) {
 	switch did, until, err := sv.apply(ctx, sv.configured(s)); {
 	case did != lifecycle.None:
 		return until, err

@@ -34,7 +34,7 @@ func (h *Host) reconsider(ctx context.Context, sv *supervisor) error {
 		return nil
 	}
 	h.mu.Lock()
-	if h.closed || h.supervisors[sv.name] != sv || !slices.Equal(sv.deciding().entries, entries) {
+	if h.isClosing() || h.supervisors[sv.name] != sv || !slices.Equal(sv.deciding().entries, entries) {
 		h.mu.Unlock()
 		return nil
 	}

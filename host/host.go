@@ -46,7 +46,7 @@ type Host struct {
 	catalogs      catalog.Cache
 	ctx           context.Context // ends with Close, and cuts off what is under way
 	cancel        context.CancelFunc
-	intake        context.Context // ends when nothing new is begun any more
+	intake        context.Context // ends when nothing new is begun any more, under mu
 	refuse        context.CancelFunc
 	withdrawn     chan struct{}  // closed when, after Close, no tool is left in the registry
 	gone          chan struct{}  // closed when nothing is left
@@ -63,7 +63,6 @@ type Host struct {
 	supervisors map[string]*supervisor
 	scopes      scopes
 	order       []string // the names of supervisors, as configured; replaced, never changed
-	closed      bool
 }
 
 // New returns a host without servers.
@@ -167,7 +166,7 @@ func (h *Host) supervisor(name string) (*supervisor, error) {
 	if sv := h.supervisors[name]; sv != nil {
 		return sv, nil
 	}
-	if h.closed {
+	if h.isClosing() {
 		return nil, ErrClosed
 	}
 	return nil, &UnknownServerError{name, h.order}
@@ -182,11 +181,8 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		return nil // there is nothing to close
 	}
 	h.mu.Lock()
-	first := !h.closed
-	h.closed = true
-	if first {
-		h.refuse()
-	}
+	first := !h.isClosing()
+	h.refuse()
 	h.mu.Unlock()
 	stop := context.AfterFunc(ctx, h.cancel) // what is cut off finds the host closing
 	defer stop()
@@ -270,7 +266,7 @@ func (h *Host) visit() (leave func(), err error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.isClosing() {
 		return nil, ErrClosed
 	}
 	h.ending.Add(1) // before the host is closed, so before it waits
