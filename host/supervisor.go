@@ -25,13 +25,13 @@ type supervisor struct {
 
 	obeying atomic.Bool // it is being started or stopped, since others have decided so
 
-	// publishing is held while the registry takes over the tools of the server or the catalogue
-	// cache saves them, which may wait for a disk. It is locked before mu.
+	// publishing is held while the registry takes over the tools of the server, the catalogue cache
+	// saves them, or another server takes its place. It may wait for a disk, and is locked before mu.
 	publishing sync.Mutex
 
 	mu     sync.Mutex // guards the following, and what changes of the servers
 	state  lifecycle.State
-	server *server // that runs, or stands there without running; nil before the first and after the last
+	server *server // that the state is about; nil before the first and after the last
 	next   *server // its successor, which starts; nil: there is none
 	wanted *step   // the step that decides; one without an entry before the first
 	change *change // that holds the token of changing; nil: there is none
@@ -101,7 +101,7 @@ func (sv *supervisor) interrupt(by *step) {
 	}
 }
 
-// now returns the server that runs, or stands there without running; nil: there is none.
+// now returns the server that there is, running or not; nil: there is none.
 func (sv *supervisor) now() *server {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
@@ -181,7 +181,7 @@ func (sv *supervisor) apply(ctx context.Context, entry *config.Server) (lifecycl
 	return did, until, err
 }
 
-// eventOf returns what it is to the server that next is configured in its place; both may be nil.
+// eventOf returns the event that next is configured in the place of old; both may be nil. It prepares next.
 func (sv *supervisor) eventOf(old, next *server) lifecycle.Event {
 	switch {
 	case next == nil:
@@ -206,8 +206,8 @@ func (sv *supervisor) eventOf(old, next *server) lifecycle.Event {
 	return lifecycle.Start
 }
 
-// handle does what is to be done about an event, with the server that is to stand there then or,
-// if it is nil, none. It returns what was done, and what waits for an attempt to start.
+// handle does what the table says about an event. Next is the server that is to be there then; nil: none.
+// It returns what was done, and what waits for the first attempt of a server that starts.
 func (sv *supervisor) handle(ctx context.Context, on lifecycle.Event, next *server) (lifecycle.Action, wait, error) {
 	sv.mu.Lock()
 	old, row := sv.server, lifecycle.Next(sv.state, on)
@@ -264,8 +264,9 @@ func (sv *supervisor) replace(ctx context.Context, old, next *server) (lifecycle
 	return lifecycle.Promote, nil, err
 }
 
-// place has next, which may be nil, stand in the place of the server, and in the registry: its tools in that
-// of the others if it was started beside them. It returns what waits for the calls of the one that goes.
+// place puts next, which may be nil, in the place of the server, or discards it if that is what is to be done.
+// The registry loses the tools of a server that stops, and replaces them by those of a successor. It returns
+// what waits for the calls of the server that goes.
 func (sv *supervisor) place(on lifecycle.Event, next *server) (calls wait) {
 	sv.publishing.Lock() // which waits for what is being written
 	sv.mu.Lock()

@@ -40,10 +40,10 @@ const (
 type Action string
 
 const (
-	None    Action = "none"    // of no event: the entry is that of the server
+	None    Action = "none"    // nothing happens: the entry is that of the server
 	Keep    Action = "keep"    // it goes on as it was, and the new entry is tried again
-	Note    Action = "note"    // tools that are left of it go; the new entry, if any, stands there, and does not run either
-	Stop    Action = "stop"    // its tools go, its connections end with their calls
+	Note    Action = "note"    // what is left of its tools goes, and the new entry does not run either
+	Stop    Action = "stop"    // its tools go, and its connections end with their calls
 	Launch  Action = "launch"  // it starts; tools of a server that was lost stay listed for a while
 	Restart Action = "restart" // stop, then launch
 	Replace Action = "replace" // a successor starts beside it
