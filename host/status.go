@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -127,20 +128,15 @@ func (s *server) stageLocked(enabled bool, state mcp.State) Stage {
 		return StageQuarantined
 	case s.err != nil:
 		return StageInvalid
-	case state.Phase == mcp.Ready && s.listed:
-		return StageReady
-	case state.Phase == mcp.Ready && (s.listErr != nil || s.registryErr != nil):
-		return StageWaiting
-	case state.Phase == mcp.Ready, state.Phase == mcp.Connecting:
-		return StageStarting
-	case state.Phase == mcp.Waiting:
-		return StageWaiting
-	case state.Phase == mcp.Authenticating:
-		return StageLogin
-	case s.listed:
-		return StageCached
 	}
-	return StageConfigured
+	tools := lifecycle.Unknown
+	switch {
+	case s.listed:
+		tools = lifecycle.Listed
+	case s.listErr != nil, s.registryErr != nil:
+		tools = lifecycle.Unlisted
+	}
+	return Stage(lifecycle.Stages[state.Phase][tools])
 }
 
 // A Stage is how far a server is from being of use.

@@ -90,7 +90,7 @@ var rooms = []room{
 	{path: "host/internal/eventlog", floor: 4, wing: hall},
 	{path: "host/internal/events", floor: 4, wing: joint},
 	{path: "host/internal/launch", floor: 4, wing: joint},
-	{path: "host/internal/lifecycle", floor: 4, wing: hall},
+	{path: "host/internal/lifecycle", floor: 4, wing: joint},
 
 	{path: "host/apps", floor: 5, wing: joint},
 	{path: "host/content", floor: 5, wing: joint},

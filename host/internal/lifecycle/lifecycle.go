@@ -2,7 +2,11 @@
 // done then. Package host runs it: the supervisor of a server makes one change at a time.
 package lifecycle
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
 
 // A State is where a configured server stands.
 type State string
@@ -84,4 +88,22 @@ var Table = []Row{
 func Next(from State, on Event) Row {
 	i := slices.IndexFunc(Table, func(r Row) bool { return slices.Contains(r.From, from) && slices.Contains(r.On, on) })
 	return Table[i]
+}
+
+// What is known of the tools of a server that is active.
+const (
+	Unknown  = iota
+	Unlisted // they could not be listed
+	Listed   // if only at an earlier time
+)
+
+// Stages says at which stage a server is that is active: by the phase of the connection for all users, and by
+// what is known of its tools.
+var Stages = map[mcp.Phase][]string{
+	mcp.Idle:           {Unknown: "configured", Unlisted: "configured", Listed: "cached"},
+	mcp.Connecting:     {Unknown: "starting", Unlisted: "starting", Listed: "starting"},
+	mcp.Ready:          {Unknown: "starting", Unlisted: "waiting", Listed: "ready"},
+	mcp.Waiting:        {Unknown: "waiting", Unlisted: "waiting", Listed: "waiting"},
+	mcp.Authenticating: {Unknown: "login", Unlisted: "login", Listed: "login"},
+	mcp.Closed:         {Unknown: "configured", Unlisted: "configured", Listed: "cached"},
 }

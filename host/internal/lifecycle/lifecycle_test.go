@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 var update = flag.Bool("update", false, "draw the picture in docs/design/host.md")
@@ -39,7 +40,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The picture in the docs is that of the table.
+// The picture in the docs is that of the tables.
 func TestPicture(t *testing.T) {
 	picture := "stateDiagram-v2\n    [*] --> absent\n"
 	for _, r := range lifecycle.Table {
@@ -49,12 +50,16 @@ func TestPicture(t *testing.T) {
 			}
 		}
 	}
+	picture += "```\n\n| connection | tools not known | cannot be listed | listed |\n|---|---|---|---|\n"
+	for phase := mcp.Idle; phase <= mcp.Closed; phase++ {
+		picture += fmt.Sprintf("| %s | %s |\n", phase, strings.Join(lifecycle.Stages[phase], " | "))
+	}
 	const page = "../../../docs/design/host.md"
 	text := string(assert.Value(os.ReadFile(page))(t))
-	place := regexp.MustCompile("(?s)stateDiagram-v2\n.*?```")
+	place := regexp.MustCompile(`(?s)stateDiagram-v2\n.*?\| closed .*?\n`)
 	if *update {
-		text = place.ReplaceAllString(text, picture+"```")
+		text = place.ReplaceAllString(text, picture)
 		assert.OK(t, os.WriteFile(page, []byte(text), 0o644))
 	}
-	assert.Equal(t, strings.TrimSuffix(place.FindString(text), "```"), picture, "run it with -update")
+	assert.Equal(t, place.FindString(text), picture, "run it with -update")
 }
