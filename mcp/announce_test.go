@@ -3,7 +3,6 @@
 package mcp_test
 
 import (
-	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,40 +11,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
-
-// A server that announces other tools all the time, also while they are read, is not
-// asked for them all the time, however long it takes to answer.
-func TestListsKeepTheirDistanceInAStorm(t *testing.T) {
-	const distance = 250 * time.Millisecond
-	for _, slow := range []time.Duration{0, 400 * time.Millisecond} {
-		everyPlaneInBubble(t, func(t *testing.T, p plane) {
-			var asked, answered []time.Time // one list at a time
-			c := newReady(t, p.to(legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
-				asked = append(asked, time.Now())
-				for range 3 {
-					c.Notify("notifications/tools/list_changed", "")
-				}
-				pause(slow)
-				answered = append(answered, time.Now())
-				c.Result(`{"tools":[]}`)
-			}})), nil)
-			ctx := within(t, 5*time.Second)
-			began := time.Now()
-			for range c.Watch(ctx) {
-				if _, err := c.Tools(ctx); err != nil && ctx.Err() == nil {
-					t.Fatal(err)
-				}
-			}
-			synctest.Wait() // a list may be under way
-			assert.Between(t, len(asked), 5, math.MaxInt, "asked")
-			assert.True(t, asked[0].Equal(began), "the first list is asked for at once, not after %v", asked[0].Sub(began))
-			for i, at := range asked[1:] {
-				assert.Between(t, at.Sub(answered[i]), distance, math.MaxInt, "list %d: after the answer before", i+2)
-			}
-			pass(slow)
-		})
-	}
-}
 
 // Callers that come while the tools are read, and other ones are announced, wait for the end of that
 // reading and for one more, all of them for the same.
@@ -67,7 +32,7 @@ func TestCallersWaitForOneReading(t *testing.T) {
 		for _, end := range ends {
 			assert.OK(t, <-end)
 		}
-		assert.Equal(t, time.Since(began), 2250*time.Millisecond, "time for all")
+		assert.Equal(t, time.Since(began), 2*time.Second, "time for all")
 		wantCount(t, server, "tools/list", 2)
 	})
 }

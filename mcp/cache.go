@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -91,22 +92,17 @@ type ListProblem struct {
 	Err error
 }
 
-// A toolCache holds the tools as last listed.
+// A toolCache holds the tools as last listed. It is guarded by the client's lock, but for begun.
 type toolCache struct {
-	asked *connection // where the list was asked for last; this and the next two are guarded by the lock "list"
-	at    time.Time   // when the answer was there
-	heard int64       // notifications of changes up to then
+	version  uint64 // State.ToolsVersion they were read at; 0: never
+	tools    []*Tool
+	byName   map[string]knownTool // nil: no list was read yet, nor one refused to check a result
+	reading  uint64               // the one of begun that the tools are from
+	source   *connection          // which they were read on
+	stalest  freshness            // of the pages with a hint
+	unhinted bool                 // there was a page without one
 
-	// The following are guarded by the client's lock.
-	version    uint64 // State.ToolsVersion they were read at; 0: never
-	unreadable uint64 // State.ToolsVersion at which a result could not be checked for want of a list
-	tools      []*Tool
-	byName     map[string]knownTool
-	begun      uint64      // how often the list was read, or begun to be read
-	reading    uint64      // the one of these that the tools are from
-	source     *connection // which they were read on
-	stalest    freshness   // of the pages with a hint
-	unhinted   bool        // there was a page without one
+	begun atomic.Uint64 // how often the list was read, or begun to be read
 }
 
 // A knownTool is a tool as last listed, what its calls repeat in headers, and

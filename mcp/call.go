@@ -141,12 +141,12 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, conn *connect
 		return nil
 	}
 	content, _ := res.StructuredContent.(json.RawMessage)
-	schema, stale := c.knownOutput(conn, tool)
+	schema, never, stale := c.knownOutput(conn, tool)
 	err := c.checkContent(ctx, tool, schema, content, conn.modern())
-	if stale && (err != nil || content != nil && c.unlisted()) {
+	if stale && (err != nil || content != nil && never) {
 		c.forgetTools()
 		if c.listForOutput(ctx, until, tool) {
-			schema, _ = c.knownOutput(conn, tool)
+			schema, _, _ = c.knownOutput(conn, tool)
 			err = c.checkContent(ctx, tool, schema, content, conn.modern())
 		}
 	}
@@ -192,21 +192,14 @@ func (c *Client) checkContent(ctx context.Context, tool string, schema *outputSc
 	return schema.check(content, modern)
 }
 
-// unlisted reports whether no list of tools was read yet that could be.
-func (c *Client) unlisted() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tools.byName == nil && c.tools.unreadable != c.state.ToolsVersion
-}
-
-// knownOutput returns the output schema of a tool as last listed, and whether
-// the list is out of date: it is of another version, or the server has announced
+// knownOutput returns the output schema of a tool as last listed, whether none was listed yet, and
+// whether the list is out of date: it is of another version, or the server has announced
 // a change, on the connection conn, that has not been passed on yet.
-func (c *Client) knownOutput(conn *connection, tool string) (s *outputSchema, stale bool) {
+func (c *Client) knownOutput(conn *connection, tool string) (s *outputSchema, never, stale bool) {
 	announced := conn.changes.Load() != conn.listed.Load()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.tools.byName[tool].output, announced || c.tools.version != c.state.ToolsVersion
+	return c.tools.byName[tool].output, c.tools.byName == nil, announced || c.tools.version != c.state.ToolsVersion
 }
 
 // listForOutput has the list of tools read, unless it is up to date, and reports
@@ -214,7 +207,6 @@ func (c *Client) knownOutput(conn *connection, tool string) (s *outputSchema, st
 func (c *Client) listForOutput(ctx context.Context, until time.Time, tool string) bool {
 	ctx, stop := context.WithDeadline(ctx, until)
 	defer stop()
-	version := c.State().ToolsVersion
 	_, err := c.Tools(ctx)
 	if err == nil {
 		return true
@@ -223,7 +215,9 @@ func (c *Client) listForOutput(ctx context.Context, until time.Time, tool string
 	if ctx.Err() == nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.tools.unreadable = version
+		if c.tools.byName == nil {
+			c.tools.byName = map[string]knownTool{} // it is not asked for again for each result
+		}
 	}
 	return false
 }

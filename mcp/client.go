@@ -283,10 +283,7 @@ func (c *Client) RootsChanged(ctx context.Context) error {
 		return c.explain(r, err)
 	}
 	defer c.leave()
-	c.mu.Lock()
-	c.roots.Add(1)
-	conn := c.current
-	c.mu.Unlock()
+	conn := c.connection()
 	if conn == nil || conn.modern() {
 		return nil
 	}

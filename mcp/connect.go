@@ -42,7 +42,6 @@ func (s *shared) attempt(ctx context.Context, version string, patient bool) (*co
 	if s.opts.pinned() && !protocol.IsKnown(version) {
 		return nil, &ProtocolVersionError{want: version, err: errors.New("this client does not know it")}
 	}
-	roots := s.roots.Load()
 	wire, err := s.dial(ctx)
 	if err != nil {
 		return nil, err
@@ -55,7 +54,6 @@ func (s *shared) attempt(ctx context.Context, version string, patient bool) (*co
 		patience = s.opts.ConnectTimeout
 	}
 	conn := newConnection(s, wire)
-	conn.roots = roots
 	conn.wire.Receive(conn.receive, conn.noteEnd)
 	if conn.info, err = conn.handshake(ctx, version, patience, false); err != nil {
 		if err = conn.handshakeErr(ctx, err); ctx.Err() != nil {

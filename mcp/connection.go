@@ -29,7 +29,6 @@ type connection struct {
 	ready  atomic.Bool
 	info   *serverInfo
 	opened time.Time
-	roots  int64  // shared.roots when the connection was made
 	meta   []byte // the members of _meta in every request, each followed by a comma
 	number int    // State.Connections of this connection; set before it is published
 

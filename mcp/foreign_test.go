@@ -13,7 +13,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -90,35 +89,6 @@ func (f *foreignConn) Read(context.Context) (jsonrpc.Message, error) {
 func (f *foreignConn) Write(context.Context, jsonrpc.Message) error { return nil }
 func (f *foreignConn) Close() error                                 { return nil }
 func (f *foreignConn) SessionID() string                            { return "" }
-
-// A call without a context leaves the client as it was.
-func TestNilContext(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		c := newReady(t, p.to(featured(t, revision, mcptest.Script{
-			"tools/list": mcptest.Result(`{"tools":[],"resultType":"complete"}`),
-			"tools/call": mcptest.Result(`{"content":[],"resultType":"complete"}`),
-		})), nil)
-		var none context.Context
-		for name, call := range map[string]func(){
-			"CallTool":        func() { _, _ = c.CallTool(none, "t", nil, nil) },
-			"Tools":           func() { _, _ = c.Tools(none) },
-			"Prompts":         func() { _, _ = collect(c.Prompts(none)) },
-			"ReadResource":    func() { _, _ = c.ReadResource(none, "a:", nil) },
-			"GetPrompt":       func() { _, _ = c.GetPrompt(none, "p", nil, nil) },
-			"Request":         func() { _, _ = c.Request(none, "x/y", nil, nil) },
-			"Ping":            func() { _ = c.Ping(none) },
-			"Ready":           func() { _ = c.Ready(none) },
-			"ResourceUpdates": func() { _, _ = collectPairs(c.ResourceUpdates(none, "a:")) },
-		} {
-			func() {
-				defer func() { _ = recover() }()
-				call()
-			}()
-			assert.OK(t, assert.Err(c.CallTool(t.Context(), "t", nil, nil)), "a call after %s without a context", name)
-		}
-		assert.OK(t, c.Shutdown(t.Context()), "Shutdown")
-	})
-}
 
 func collectPairs(pairs iter.Seq2[string, error]) (n int, err error) {
 	for _, err := range pairs {

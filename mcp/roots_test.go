@@ -140,22 +140,3 @@ func TestRootsChangedNotDelivered(t *testing.T) {
 		assert.Is(t, c.RootsChanged(within(t, 1)), context.DeadlineExceeded)
 	})
 }
-
-// A server that asked for the roots during its handshake is told of a change
-// that came before the connection was ready.
-func TestRootsChangedWhileConnecting(t *testing.T) {
-	asked, changed := make(chan struct{}), make(chan struct{})
-	handshake := mcptest.Handshake(mcp.Revision20251125, "")
-	answer := handshake["initialize"]
-	server, c := withClient(t, mcptest.NewServer(t, handshake, mcptest.Script{"initialize": func(c *mcptest.Call) {
-		_, _ = c.Ask("roots/list", `{}`)
-		close(asked)
-		<-changed
-		answer(c)
-	}}), &mcp.ClientOptions{ListRoots: rootsAt()})
-	c.Connect()
-	<-asked
-	assert.OK(t, c.RootsChanged(t.Context()))
-	close(changed)
-	server.Await(noteRoots, 1)
-}

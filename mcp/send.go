@@ -142,19 +142,6 @@ func (conn *connection) tellRoots(ctx context.Context) error {
 	return conn.notify(ctx, &jsonrpc.Request{Method: protocol.NoteRootsChanged})
 }
 
-// catchUpOnRoots tells a server whose connection is being published that the roots have changed
-// since it began: it may have asked for them before. The client is locked.
-func (conn *connection) catchUpOnRoots() {
-	if conn.modern() || conn.shared.roots.Load() == conn.roots {
-		return
-	}
-	conn.run(func() {
-		ctx, stop := context.WithTimeout(conn.ctx, cancelTimeout)
-		defer stop()
-		_ = conn.tellRoots(ctx)
-	})
-}
-
 // handLogsOn runs until no message is left. Once the client is closed they are dropped.
 func (s *shared) handLogsOn() {
 	for m := s.logs.next(); m != nil; m = s.logs.next() {

@@ -178,19 +178,6 @@ func TestFloodOfSamplingInResults(t *testing.T) {
 	}
 }
 
-// Calls at the same time have their questions each.
-func TestQuestionsOfCallsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked, c := withRequestLog(t, legacy(t, mcptest.Script{"tools/call": asksOften(16, "elicitation/create", question, "accept")}))
-		var all sync.WaitGroup
-		for range 3 {
-			all.Go(func() { mustCall(t, c, "x") })
-		}
-		all.Wait()
-		assert.Equal(t, asked.elicited.Load(), 48, "questions for the handler")
-	})
-}
-
 // A task is one call, however often it is looked at.
 func TestFloodOfQuestionsInATask(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {

@@ -37,7 +37,6 @@ type shared struct {
 
 	service  atomic.Int64 // mean time from sending a request to its end, in nanoseconds; 0: not known
 	handling atomic.Int64 // handlers that run
-	roots    atomic.Int64 // times that RootsChanged was called
 	tokens   atomic.Int64 // progress tokens given out
 	awaiting atomic.Int64 // calls that wait for a task
 	locks    keylock.Set  // by what is done by one at a time

@@ -173,7 +173,6 @@ func (s *supervisor) showConnectionLocked(now *State) {
 		now.Connections++
 		now.count(listTools | listResources | listPrompts)
 		conn.number = now.Connections
-		conn.catchUpOnRoots()
 		conn.greetWithLevel()
 	}
 	now.Phase, now.Err = Ready, nil

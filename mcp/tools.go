@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
@@ -32,8 +30,8 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		return nil, err
 	}
 	defer c.leave()
-	tools, begun := c.freshTools(math.MaxUint64)
-	if tools != nil {
+	came := c.tools.begun.Load()
+	if tools := c.freshTools(came); tools != nil {
 		return tools, nil
 	}
 	unlock, err := c.locks.Lock(ctx, "list")
@@ -42,14 +40,8 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 	}
 	defer unlock()
 	for attempt := 1; ; attempt++ {
-		if tools, _ := c.freshTools(begun); tools != nil {
+		if tools := c.freshTools(came); tools != nil {
 			return tools, nil
-		}
-		// A server that announces other tools whenever it is asked is not asked without end.
-		if last := c.tools.asked; last != nil && last.changes.Load() != c.tools.heard {
-			if err := feed.Sleep(ctx, time.Until(c.tools.at.Add(announceEvery))); err != nil {
-				return nil, WithOutcome(fmt.Errorf("mcp: server %q: tools/list: %w", c.name, err), NotSent)
-			}
 		}
 		before := c.State()
 		if before.Phase == Ready && before.Capabilities.Tools == nil {
@@ -59,12 +51,9 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		version, announced := before.ToolsVersion, conn.changes.Load()
-		c.tools.asked, c.tools.heard = conn, announced
-		reading := c.beginTools()
+		version, announced, reading := before.ToolsVersion, conn.changes.Load(), c.tools.begun.Add(1)
 		pages := c.toolPages()
 		tools, err := pages.whole(ctx)
-		c.tools.at = time.Now()
 		// The version tells too late: notifications are passed on one by one. One page is of one time.
 		changed := c.connection() != conn || (pages.pages != 1 || err != nil) && conn.changes.Load() != announced
 		switch {
@@ -81,25 +70,16 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 	}
 }
 
-// freshTools returns the tools as last listed if they can be used, or nil, and how often they
-// have been listed. A caller that came when they had been listed so many times can use what was
-// asked for since then in any case.
-func (c *Client) freshTools(since uint64) (tools []*Tool, begun uint64) {
+// freshTools returns the tools as last listed if they can be used, or nil. A caller that came when they
+// had been listed so many times can use what was asked for since then in any case.
+func (c *Client) freshTools(came uint64) (tools []*Tool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &c.tools
-	if c.state.Phase == Ready && (t.reading > since && t.source == c.current || t.version == c.state.ToolsVersion && t.good(c.current)) {
+	if c.state.Phase == Ready && (t.reading > came && t.source == c.current || t.version == c.state.ToolsVersion && t.good(c.current)) {
 		tools = slices.Clip(t.tools)
 	}
-	return tools, t.begun
-}
-
-// beginTools counts a reading of the list.
-func (c *Client) beginTools() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tools.begun++
-	return c.tools.begun
+	return tools
 }
 
 func (c *Client) keepTools(conn *connection, version, reading uint64, tools []*Tool, pages *pager[Tool]) {
