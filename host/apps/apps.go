@@ -24,8 +24,11 @@ import (
 // pageType is the type of the pages that are shown.
 const pageType = "text/html;profile=mcp-app"
 
-// maxShown bounds the apps that are shown at a time, of all users.
-const maxShown = 1024
+const (
+	maxShown   = 1024    // apps that are shown at a time, of all users
+	maxPerUser = 32      // of one; the one that was unused longest ends
+	maxPage    = 8 << 20 // bytes of a page
+)
 
 // Options configure [Apps].
 type Options struct {
@@ -45,10 +48,6 @@ type Options struct {
 	// Permissions are those that apps get which ask for them, of "camera", "microphone", "geolocation" and
 	// "clipboardWrite". Default: none.
 	Permissions []string
-	// MaxPage bounds a page, in bytes. Default: 8 MiB.
-	MaxPage int
-	// MaxPerUser bounds the apps that one user is shown at a time; the one that was unused longest ends. Default: 32.
-	MaxPerUser int
 	// IdleTimeout is how long an app may be in no page before it ends. Default: 30 min.
 	IdleTimeout time.Duration
 	// Logger receives which apps are shown, with what they declare, and at debug level what they log.
@@ -101,8 +100,6 @@ func New(h *host.Host, opts *Options) (*Apps, error) {
 		}
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	o.MaxPage = cmp.Or(o.MaxPage, 8<<20)
-	o.MaxPerUser = cmp.Or(o.MaxPerUser, 32)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, 30*time.Minute)
 	a := &Apps{host: h, opts: o, origin: u.Scheme + "://" + u.Host, shown: map[string]*Shown{}, frames: map[string]*frame{}, changed: make(chan struct{})}
 	h.Registry().UseForErrors(a.watch)
@@ -151,9 +148,9 @@ func (a *Apps) add(ctx context.Context, call *registry.Call) *Shown {
 	s := &Shown{
 		ID: rand.Text(), Server: call.Tool.Origin.Server, Tool: call.Tool.Origin.Tool, Title: call.Tool.DisplayName(),
 		User: user, Conversation: onbehalf.ConversationOf(ctx), CallID: registry.CallIDOf(ctx),
-		apps: a, def: call.Tool, owner: onbehalf.Owner(ctx), used: time.Now(), left: burst,
+		apps: a, def: call.Tool, owner: onbehalf.Owner(ctx), used: time.Now(), left: burst, running: make(chan struct{}, maxRunning),
 	}
-	s.push("ui/notifications/tool-input", map[string]any{"arguments": objectOr(call.Args)})
+	s.push("ui/notifications/tool-input", map[string]any{"arguments": call.Args})
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -183,7 +180,7 @@ func (a *Apps) sweepLocked(owner string) {
 			}
 		}
 	}
-	if count >= a.opts.MaxPerUser {
+	if count >= maxPerUser {
 		a.endLocked(own, "too many apps are shown")
 	} else if all != nil && (len(a.shown) >= maxShown || a.kept > maxKept) {
 		a.endLocked(all, "too many apps are shown")

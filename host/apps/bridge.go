@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -77,25 +78,20 @@ func (a *Apps) open(w http.ResponseWriter, r *http.Request, s *Shown) {
 		refuse(w, http.StatusForbidden, "the page of the program must have an origin of its own, which is not that of the sandbox")
 		return
 	}
-	a.mu.Lock()
-	p := s.page
-	a.mu.Unlock()
-	if p == nil {
-		var err error
-		if p, err = a.read(r.Context(), s); err != nil {
-			a.opts.Logger.Warn("apps: an app is not shown", "server", s.Server, "tool", s.Tool, "error", err)
-			status, why := http.StatusBadGateway, "the page of the app cannot be read"
-			if f, ok := errors.AsType[flaw](err); ok {
-				status, why = f.status, err.Error()
-			}
-			refuse(w, status, why)
-			return
+	p, err := a.read(r.Context(), s)
+	if err != nil {
+		a.opts.Logger.Warn("apps: an app is not shown", "server", s.Server, "tool", s.Tool, "error", err)
+		status, why := http.StatusBadGateway, "the page of the app cannot be read"
+		if f, ok := errors.AsType[flaw](err); ok {
+			status, why = f.status, err.Error()
 		}
+		refuse(w, status, why)
+		return
 	}
 	f := &frame{p.declared.CSP.header(origin), p.declared.CSP.connections(), origin}
 	a.mu.Lock()
 	if s.ended == "" {
-		s.page = a.sharedLocked(p)
+		s.page = &page{declared: p.declared}
 		delete(a.frames, s.frame)
 		s.frame = rand.Text()
 		a.frames[s.frame] = f
@@ -108,16 +104,6 @@ func (a *Apps) open(w http.ResponseWriter, r *http.Request, s *Shown) {
 		"sandbox": strings.TrimSuffix(a.opts.SandboxURL, "/") + "/" + token, "html": p.html, "csp": p.declared.CSP,
 		"permissions": granted, "allow": allow, "prefersBorder": p.declared.PrefersBorder, "title": s.Title,
 	})
-}
-
-// sharedLocked returns a page that is kept already, if it is the same.
-func (a *Apps) sharedLocked(p *page) *page {
-	for _, s := range a.shown {
-		if s.page != nil && s.page.html == p.html {
-			return &page{s.page.html, p.declared}
-		}
-	}
-	return p
 }
 
 // message takes a message of an app, and answers it if it is a request.
@@ -135,7 +121,7 @@ func (a *Apps) message(w http.ResponseWriter, r *http.Request, s *Shown) {
 	result, failed := any(nil), &rpcError{codeRefused, "too many messages: wait before the next one"}
 	if s.admit() {
 		if m.ID == nil {
-			a.notified(s, &m)
+			a.opts.Logger.Debug("apps: an app says", "server", s.Server, "tool", s.Tool, "method", plain.Line(m.Method), "message", plain.Cut(plain.Line(string(m.Params)), maxLog))
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}

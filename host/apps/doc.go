@@ -27,6 +27,6 @@
 // that are for apps, by the [registry.Registry], as the user and in the conversation of the call that it shows: policy,
 // approval, ledger and observers see these calls, too.
 //
-// What was accepted of a tool holds its page, see [ledger.Ledger.RecordApp]: one that has changed, or declares other
+// What was accepted of a tool holds its page, see RecordApp of package ledger: one that has changed, or declares other
 // domains or permissions, is not shown before a person has accepted it.
 package apps

@@ -37,10 +37,12 @@ type rpcError struct {
 
 // request answers a request of an app.
 func (a *Apps) request(ctx context.Context, s *Shown, m *jsonscan.Message) (result any, failed *rpcError) {
-	if !s.begin() {
+	select {
+	case s.running <- struct{}{}:
+		defer func() { <-s.running }()
+	default:
 		return nil, &rpcError{codeRefused, "too many requests at once: wait for the answers to others"}
 	}
-	defer s.done()
 	switch m.Method {
 	case "ui/initialize":
 		return a.initialize(s), nil
@@ -80,13 +82,6 @@ func say(ctx context.Context, s *Shown, m *jsonscan.Message, to func(context.Con
 		return nil, &rpcError{codeRefused, "the program refuses it"}
 	}
 	return struct{}{}, nil
-}
-
-// notified takes a notification of an app.
-func (a *Apps) notified(s *Shown, m *jsonscan.Message) {
-	if m.Method == "notifications/message" {
-		a.opts.Logger.Debug("apps: an app says", "server", s.Server, "tool", s.Tool, "message", plain.Cut(plain.Line(string(m.Params)), maxLog))
-	}
 }
 
 // initialize tells an app what it can do here. The page adds what it alone knows to the context.
@@ -134,7 +129,7 @@ func (a *Apps) callTool(ctx context.Context, s *Shown, params []byte) (any, *rpc
 			s.push("notifications/progress", map[string]any{"progressToken": json.RawMessage(token), "progress": p.Progress, "total": p.Total, "message": p.Message})
 		})
 	}
-	res, err := r.Call(ctx, called, objectOr(jsonscan.Member(params, "arguments")))
+	res, err := r.Call(ctx, called, jsonscan.Member(params, "arguments"))
 	if asks, ok := errors.AsType[*registry.ApprovalRequiredError](err); ok {
 		res, err = r.Await(ctx, asks.Request.ID)
 	}
@@ -167,12 +162,4 @@ func (a *Apps) readResource(ctx context.Context, s *Shown, params []byte) (any, 
 		return nil, &rpcError{codeRefused, said}
 	}
 	return raw, nil
-}
-
-// objectOr returns arguments, or {} if there are none.
-func objectOr(args []byte) json.RawMessage {
-	if len(args) == 0 || string(args) == "null" {
-		return json.RawMessage("{}")
-	}
-	return args
 }

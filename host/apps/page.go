@@ -60,7 +60,7 @@ func (a *Apps) read(ctx context.Context, s *Shown) (*page, error) {
 		if err != nil {
 			return err
 		}
-		if p, err = a.pageOf(ctx, c, uri, res); err != nil {
+		if p, err = pageOf(ctx, c, uri, res); err != nil {
 			return flaw{err, http.StatusBadGateway}
 		}
 		return nil
@@ -81,7 +81,7 @@ func (a *Apps) read(ctx context.Context, s *Shown) (*page, error) {
 }
 
 // pageOf returns the page that is in a result.
-func (a *Apps) pageOf(ctx context.Context, c *mcp.Client, uri string, res *mcp.ReadResourceResult) (*page, error) {
+func pageOf(ctx context.Context, c *mcp.Client, uri string, res *mcp.ReadResourceResult) (*page, error) {
 	if len(res.Contents) != 1 || res.Contents[0] == nil {
 		return nil, fmt.Errorf("the resource has %d contents, want one", len(res.Contents))
 	}
@@ -94,8 +94,8 @@ func (a *Apps) pageOf(ctx context.Context, c *mcp.Client, uri string, res *mcp.R
 		html = string(content.Blob)
 	}
 	switch {
-	case len(html) > a.opts.MaxPage:
-		return nil, fmt.Errorf("it has %d bytes, at most %d are shown", len(html), a.opts.MaxPage)
+	case len(html) > maxPage:
+		return nil, fmt.Errorf("it has %d bytes, at most %d are shown", len(html), maxPage)
 	case strings.TrimSpace(html) == "" || !utf8.ValidString(html):
 		return nil, fmt.Errorf("it is empty, or no UTF-8")
 	}

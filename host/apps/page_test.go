@@ -21,7 +21,7 @@ func TestPages(t *testing.T) {
 	const closed = "default-src 'none'; connect-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; " +
 		"frame-src 'none'; object-src 'none'; base-uri 'self'; form-action 'none'; frame-ancestors http://program.example"
 	var contents *sdk.ResourceContents
-	k := newKit(t, nil, func(o *apps.Options) { o.Permissions, o.MaxPage = []string{"microphone"}, 1000 }, func() *sdk.ResourceContents { return contents })
+	k := newKit(t, nil, func(o *apps.Options) { o.Permissions = []string{"microphone"} }, func() *sdk.ResourceContents { return contents })
 	csp := func(csp string) string { return `{"csp":` + csp + `}` }
 	for _, c := range []struct {
 		kind, html, ui string
@@ -38,7 +38,7 @@ func TestPages(t *testing.T) {
 		{"text/html", html, ``, `its type is "text/html"`},
 		{kind, "", ``, "it is empty"},
 		{kind, "\xff", ``, "no UTF-8"},
-		{kind, strings.Repeat("x", 1001), ``, "it has 1001 bytes, at most 1000 are shown"},
+		{kind, strings.Repeat("x", 8<<20+1), ``, "it has 8388609 bytes, at most 8388608 are shown"},
 		{kind, html, csp(`"open"`), "cannot be read"},
 		{kind, html, csp(`{"connectDomains":["*"]}`), `declares "*" in connectDomains`},
 		{kind, html, csp(`{"connectDomains":["https:"]}`), `declares "https:"`},

@@ -13,12 +13,12 @@ import (
 
 // Bounds of what one app sends, and of what waits for it.
 const (
-	burst       = 200 // messages at once
-	rate        = 50  // messages each second, after these
-	maxInFlight = 16  // requests
-	maxNews     = 256 // messages to it
-	maxResult   = 4 << 20
-	maxKept     = 256 << 20 // of messages to all apps
+	burst      = 200 // messages at once
+	rate       = 50  // messages each second, after these
+	maxRunning = 16  // requests at once
+	maxNews    = 256 // messages to it
+	maxResult  = 4 << 20
+	maxKept    = 256 << 20 // of messages to all apps
 )
 
 // A Shown is an app that is shown for one call of its tool. Its JSON is for the page of the user: whoever has the ID, and
@@ -39,21 +39,21 @@ type Shown struct {
 	// CallID is that of the call, see [registry.WithCallID]; empty if it has none.
 	CallID string `json:"-"`
 
-	apps  *Apps
-	def   *registry.Definition
-	owner string // who may use it: the user, or a key of package admin without one
+	apps    *Apps
+	def     *registry.Definition
+	owner   string        // who may use it: the user, or a key of package admin without one
+	running chan struct{} // has an element for each request that is answered
 
 	// The following are guarded by the mutex of apps.
-	used     time.Time // when a page has asked last
-	news     []news    // for the page, the oldest first
-	last     int       // number of the last news
-	size     int       // bytes of news
-	page     *page     // nil: not read yet
-	frame    string    // token of the frame that has it; empty: none
-	ended    string    // why it has ended; empty: it has not
-	left     float64   // messages that it may send now
-	counted  time.Time // when left was
-	inFlight int       // requests
+	used    time.Time // when a page has asked last
+	news    []news    // for the page, the oldest first
+	last    int       // number of the last news
+	size    int       // bytes of news
+	page    *page     // without its text; nil: not read yet
+	frame   string    // token of the frame that has it; empty: none
+	ended   string    // why it has ended; empty: it has not
+	left    float64   // messages that it may send now
+	counted time.Time // when left was
 }
 
 // A news is a message to an app.
@@ -136,21 +136,4 @@ func (s *Shown) admit() bool {
 	}
 	s.left--
 	return true
-}
-
-// begin reports whether the app may make one more request now, which ends with s.done.
-func (s *Shown) begin() bool {
-	s.apps.mu.Lock()
-	defer s.apps.mu.Unlock()
-	if s.inFlight == maxInFlight {
-		return false
-	}
-	s.inFlight++
-	return true
-}
-
-func (s *Shown) done() {
-	s.apps.mu.Lock()
-	defer s.apps.mu.Unlock()
-	s.inFlight--
 }
