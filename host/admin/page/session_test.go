@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
@@ -280,43 +279,24 @@ func TestSignInAgain(t *testing.T) {
 	assert.Equal(t, status(first), 401, "session before: got status")
 }
 
-// A program of another user listens on a port of the same host: it gets the cookies of browsers
-// that come there, and tries them at the page in every way.
+// A program of another user listens on a port of the same host, and gets the cookies of browsers that come there: it tries them at
+// the page in every way.
 func TestOtherPortGetsTheCookie(t *testing.T) {
 	p, _ := newPage(t)
-	web := httptest.NewServer(p)
-	defer web.Close()
-	stolen := make(chan string, 1)
-	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen <- r.Header.Get("Cookie") }))
-	defer thief.Close()
-	assert.True(t, web.URL != thief.URL, "another port")
-	client := &http.Client{Jar: assert.Value(cookiejar.New(nil))(t), Transport: web.Client().Transport}
-	ask := func(c *http.Client, method, url, body string, from browser) *http.Response {
-		t.Helper()
-		r := assert.Value(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
-		r.Header.Set("Origin", web.URL)
-		from.sign(r)
-		res := assert.Value(c.Do(r))(t)
-		t.Cleanup(func() { _ = res.Body.Close() })
-		return res
-	}
-	user := signedIn(t, ask(client, "POST", web.URL+"/admin/session", `{"credential":"good"}`, browser{}))
-	ask(client, "GET", thief.URL, "", browser{})
-	cookie := <-stolen
-	assert.Equal(t, cookie, user.cookie, "what the other port gets")
+	user := signInAs(t, p, `{"credential":"good"}`)
+	thief := browser{cookie: user.cookie}
 	for _, c := range []struct{ method, path string }{
 		{"GET", "/api/v1/me"}, {"GET", "/api/v1/events"}, {"HEAD", "/api/v1/servers"},
 		{"POST", "/api/v1/mcp/servers"}, {"PUT", "/api/v1/keys/1"}, {"DELETE", "/api/v1/mcp/servers/1"},
 	} {
-		for _, from := range []browser{{cookie: cookie}, {cookie, "x"}, {tab: user.tab}} {
-			assert.Equal(t, ask(web.Client(), c.method, web.URL+c.path, "{}", from).StatusCode, 401, "%s %s: got status", c.method, c.path)
+		for _, from := range []browser{thief, {user.cookie, "x"}, {tab: user.tab}} {
+			assert.Equal(t, do(p, c.method, c.path, "{}", from, nil).StatusCode, 401, "%s %s: got status", c.method, c.path)
 		}
 	}
-	res := ask(web.Client(), "GET", web.URL+"/admin/session", "", browser{cookie: cookie})
-	assert.Contains(t, body(t, res), "false", "the session of the cookie alone")
-	ask(web.Client(), "DELETE", web.URL+"/admin/session", "", browser{cookie: cookie})
-	ask(web.Client(), "POST", web.URL+"/admin/session", `{"credential":"good 2"}`, browser{cookie: cookie})
-	assert.Equal(t, ask(web.Client(), "GET", web.URL+"/api/v1/me", "", user).StatusCode, 200, "the session goes on: got status")
+	assert.Contains(t, body(t, do(p, "GET", "/admin/session", "", thief, nil)), "false", "the session of the cookie alone")
+	do(p, "DELETE", "/admin/session", "", thief, nil)
+	do(p, "POST", "/admin/session", `{"credential":"good 2"}`, thief, nil)
+	assert.Equal(t, do(p, "GET", "/api/v1/me", "", user, nil).StatusCode, 200, "the session goes on: got status")
 }
 
 func TestStreamEndsWithTheSession(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
-	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
 
 // mouse clicks with the mouse on what has a name, as a screen reader says it, in an element that has a text.
@@ -35,8 +34,7 @@ type step struct{ has, name, typed string }
 // Removing takes one more than then: it is in a menu, so that a second click does not hit the next server.
 func TestClicks(t *testing.T) {
 	s := openBusy(t)
-	p := s.tab(chromium.Start(t))
-	p.signIn(s.owner)
+	p := s.openOwner()
 	command := local(t, "", "files").Command
 	for _, c := range []struct {
 		task  string

@@ -14,7 +14,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
-	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
 
 // review opens what waits on the first view.
@@ -28,8 +27,7 @@ func (p *tab) review(text string) {
 // TestNeeds decides on the first view, where each thing stands, and sees it go.
 func TestNeeds(t *testing.T) {
 	s := openBusy(t)
-	p := s.tab(chromium.Start(t))
-	p.signIn(s.owner)
+	p := s.openOwner()
 	p.settled("/servers")
 	p.awaitText("1 call waits for approval")
 	p.button(".need .card", "mail__send", "Approve")

@@ -31,7 +31,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
-	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -79,9 +78,7 @@ func open(t *testing.T, records ...*config.Server) *site {
 func openPage(t *testing.T, records ...*config.Server) (*site, *tab) {
 	t.Helper()
 	s := open(t, records...)
-	p := s.tab(chromium.Start(t))
-	p.signIn(s.owner)
-	return s, p
+	return s, s.openOwner()
 }
 
 // openReplica opens a site that shows the calls of all replicas of a member.

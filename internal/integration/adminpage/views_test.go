@@ -28,8 +28,7 @@ var views = []string{
 // TestViews opens each view in both themes and on a narrow screen.
 func TestViews(t *testing.T) {
 	s := openBusy(t)
-	p := s.tab(chromium.Start(t))
-	p.signIn(s.owner)
+	p := s.openOwner()
 	for _, path := range views {
 		p.theme("light")
 		p.open(path)
@@ -182,8 +181,7 @@ func TestScreenshots(t *testing.T) {
 
 func takePictures(t *testing.T) {
 	s := openBusy(t)
-	p := s.tab(chromium.Start(t))
-	p.signIn(s.owner)
+	p := s.openOwner()
 	t.Setenv("PATH", "/usr/local/bin:/usr/bin:/bin") // which a hint shows
 	assert.OK(t, os.MkdirAll(pictures, 0o755))
 	for name, path := range shots {

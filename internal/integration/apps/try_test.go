@@ -5,11 +5,9 @@
 package apps
 
 import (
-	"bufio"
-	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
@@ -59,23 +57,11 @@ func TestTriedTool(t *testing.T) {
 	assert.OK(t, tab.Eval("[...document.querySelectorAll('button')].find((b) => b.textContent === 'Close the app').click()", nil))
 	tab.AwaitTrue("!document.querySelector('iframe')")
 
-	post := func(user, path string, body string) (int, string) {
-		t.Helper()
-		r := assert.Value(http.NewRequestWithContext(hosttest.Watchdog(t), "POST", web.URL+"/api/v1/tools/cohort-heatmap__get-cohort-data/"+path, strings.NewReader(body)))(t)
-		for name, value := range map[string]string{"Authorization": "Bearer " + user, "Content-Type": "application/json", "Origin": web.URL} {
-			r.Header.Set(name, value)
-		}
-		res := assert.Value(web.Client().Do(r))(t)
-		defer res.Body.Close()
-		lines := bufio.NewScanner(res.Body)
-		for lines.Buffer(nil, 8<<20); lines.Scan() && path == "try" && lines.Text() != "event: end"; {
-		}
-		lines.Scan()
-		return res.StatusCode, lines.Text()
-	}
-	var end struct{ App struct{ ID string } }
-	_, data := post("alan", "try", "{}")
-	assert.OK(t, json.Unmarshal([]byte(strings.TrimPrefix(data, "data: ")), &end))
+	var id string
+	assert.OK(t, tab.Eval(`(async () => {
+		window.post = (user, path, body) => fetch("/api/v1/tools/cohort-heatmap__get-cohort-data/" + path, {method: "POST", body, headers: {Authorization: "Bearer " + user, "Content-Type": "application/json"}});
+		return JSON.parse((await (await post("alan", "try", "{}")).text()).split("event: end\ndata: ")[1]).app.id;
+	})()`, &id))
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get-cohort-data"}}`
 	for _, c := range []struct {
 		user, verb, body string
@@ -86,7 +72,8 @@ func TestTriedTool(t *testing.T) {
 		{"grace", "message", call, 404}, // it is alan's
 		{"alan", "open", "{}", 200}, {"alan", "message", call, 200}, {"alan", "end", "{}", 200}, {"alan", "message", call, 404},
 	} {
-		status, answer := post(c.user, "apps/"+end.App.ID+"/"+c.verb, c.body)
-		assert.Equal(t, status, c.want, "%s %s: %s", c.user, c.verb, answer)
+		var status int
+		assert.OK(t, tab.Eval(fmt.Sprintf("post(%q, %q, %q).then((r) => r.status)", c.user, "apps/"+id+"/"+c.verb, c.body), &status))
+		assert.Equal(t, status, c.want, "%s %s", c.user, c.verb)
 	}
 }
