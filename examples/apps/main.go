@@ -100,7 +100,7 @@ func chat(w http.ResponseWriter, r *http.Request, tools *registry.Registry) {
 	answers, err := turn.Run(ctx, model(turn.Set(), string(text)))
 	said := "I have no tool for that."
 	for _, a := range answers {
-		said = plainText(a)
+		said = a.Result.Text()
 	}
 	if err != nil {
 		said = "A person has to decide first."
@@ -118,10 +118,4 @@ func model(set *profile.Set, text string) []profile.Call {
 		}
 	}
 	return nil
-}
-
-// plainText is what the model gets of a result, in short.
-func plainText(a profile.Answer) string {
-	text := strings.Join(strings.Fields(a.Result.Text()), " ")
-	return text[:min(len(text), 200)]
 }

@@ -169,6 +169,10 @@ func (a *admin) serve(w http.ResponseWriter, r *http.Request, route *route) {
 	if err == nil {
 		err = q.read(w)
 	}
+	parts := map[string]bool{"": true, "activity": a.opts.Feed != nil, "apps": a.bridge != nil, "keys": a.opts.Keys != nil, "sessions": a.opts.Sessions != nil}
+	if err == nil && !parts[route.needs] {
+		err = &failure{status: http.StatusNotFound, code: "not_configured", detail: "the program shows no " + route.needs + " here"}
+	}
 	if err == nil && route.stream != nil {
 		if err = route.stream(q, w); err == nil {
 			return

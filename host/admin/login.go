@@ -17,14 +17,14 @@ const maxShown = 1000
 func loginRoutes() []*route {
 	return []*route{
 		on("GET", "/api/v1/me", View, "Show who makes the request, and their roles", (*request).showMe),
-		on("GET", "/api/v1/sessions", View, "List the logins of users at servers, at most 1000", (*request).listSessions),
+		on("GET", "/api/v1/sessions", View, "List the logins of users at servers, at most 1000", (*request).listSessions).of("sessions"),
 		on("POST", "/api/v1/sessions/{server}/login", Operate, "Begin the login of the caller at a server", (*request).beginLogin),
 		with("POST", "/api/v1/sessions/complete", Operate, "Complete the login, of the caller or of all, that a browser has come back from", (*request).completeLogin),
 		with("POST", "/api/v1/sessions/{server}/logout", Operate, "End the login of a user at a server; of the caller, if the body names none", (*request).logout),
-		on("GET", "/api/v1/keys", View, "List the API keys", (*request).listKeys),
-		with("POST", "/api/v1/keys", StdioWrite, "Make an API key, with any rights; its secret is shown this once", (*request).makeKey),
-		with("PUT", "/api/v1/keys/{id}", StdioWrite, "Change what the body names of an API key; its secret stays", (*request).changeKey),
-		on("DELETE", "/api/v1/keys/{id}", Operate, "Revoke an API key", (*request).revokeKey),
+		on("GET", "/api/v1/keys", View, "List the API keys", (*request).listKeys).of("keys"),
+		with("POST", "/api/v1/keys", StdioWrite, "Make an API key, with any rights; its secret is shown this once", (*request).makeKey).of("keys"),
+		with("PUT", "/api/v1/keys/{id}", StdioWrite, "Change what the body names of an API key; its secret stays", (*request).changeKey).of("keys"),
+		on("DELETE", "/api/v1/keys/{id}", Operate, "Revoke an API key", (*request).revokeKey).of("keys"),
 	}
 }
 
@@ -64,21 +64,12 @@ type revokedKey struct {
 	ID string `json:"id"`
 }
 
-// missing is the failure of a route whose option is not set.
-func missing(what string) *failure {
-	return &failure{status: http.StatusNotFound, code: "not_configured", detail: "the program shows no " + what + " here"}
-}
-
 func (q *request) showMe() (identity, error) {
 	return identity{q.caller.User, q.caller.Credential, q.roles, q.opts.Replicas.ID()}, nil
 }
 
 func (q *request) listSessions() ([]session.Status, error) {
-	m := q.opts.Sessions
-	if m == nil {
-		return nil, missing("sessions")
-	}
-	shown := []session.Status{}
+	m, shown := q.opts.Sessions, []session.Status{}
 	for key, err := range m.Keys(q.Context()) {
 		if err != nil {
 			continue // it cannot be read, and the others follow
@@ -129,17 +120,11 @@ func (q *request) logout(in *logoutInput) (logoutInput, error) {
 }
 
 func (q *request) listKeys() ([]access.Key, error) {
-	if q.opts.Keys == nil {
-		return nil, missing("keys")
-	}
 	all, err := q.opts.Keys.List(q.Context())
 	return append([]access.Key{}, all...), err
 }
 
 func (q *request) makeKey(in *access.KeyOptions) (madeKey, error) {
-	if q.opts.Keys == nil {
-		return madeKey{}, missing("keys")
-	}
 	secret, made, err := q.opts.Keys.Create(q.Context(), *in)
 	if err != nil {
 		return madeKey{}, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: err.Error()}
@@ -175,9 +160,6 @@ func (q *request) changeKey(in *access.KeyOptions) (access.Key, error) {
 }
 
 func (q *request) revokeKey() (revokedKey, error) {
-	if q.opts.Keys == nil {
-		return revokedKey{}, missing("keys")
-	}
 	id := q.PathValue("id")
 	return revokedKey{id}, q.opts.Keys.Revoke(q.Context(), id)
 }

@@ -87,10 +87,7 @@ func (q *request) undo() (lastChange, error) {
 
 func (q *request) listRemoved() ([]server, error) {
 	all, err := q.manager.Removed(q.Context())
-	if err != nil {
-		return nil, err
-	}
-	return q.showAll(all), nil
+	return q.showAll(all), err
 }
 
 func (q *request) restoreServer() (server, error) {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -291,10 +292,12 @@ func (q *request) listCalls() ([]waitingCall, error) {
 
 func (q *request) approveCall(in *approveInput) (callResult, error) {
 	id := q.PathValue("id")
-	call, err := q.waitingCall(id)
-	if err != nil {
-		return callResult{}, err
+	list, err := q.listCalls()
+	i := slices.IndexFunc(list, func(c waitingCall) bool { return c.ID == id })
+	if i < 0 {
+		return callResult{}, cmp.Or(err, error(&approval.UnknownError{ID: id}))
 	}
+	call := list[i]
 	if in.ForConversation && call.Conversation == "" {
 		return callResult{}, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "forConversation: the call is in no conversation"}
 	}
@@ -321,20 +324,6 @@ func (q *request) approveCall(in *approveInput) (callResult, error) {
 		return callResult{}, &failure{status: http.StatusBadGateway, code: "call_failed", detail: "the call has no result: the activity says why"}
 	}
 	return callResult{ID: id, Made: true, ToolError: res.IsError}, nil
-}
-
-// waitingCall returns a call that waits.
-func (q *request) waitingCall(id string) (waitingCall, error) {
-	list, err := q.listCalls()
-	if err != nil {
-		return waitingCall{}, err
-	}
-	for _, c := range list {
-		if c.ID == id {
-			return c, nil
-		}
-	}
-	return waitingCall{}, &approval.UnknownError{ID: id}
 }
 
 func (q *request) denyCall(in *denyInput) (callResult, error) {

@@ -46,6 +46,7 @@ type route struct {
 	in           reflect.Type // of the body; nil: none
 	optional     bool         // the body may be missing
 	out          reflect.Type // of what is answered
+	needs        string       // what of Options it takes; empty: nothing
 
 	serve  func(*request) (any, error)
 	stream func(*request, http.ResponseWriter) error // in place of serve, for answers that do not end
@@ -75,6 +76,12 @@ func with[In, Out any](method, path string, role Role, summary string, serve fun
 		return out, err
 	}, params...)
 	r.in = reflect.TypeFor[In]()
+	return r
+}
+
+// of returns the route as one of a part that a program may leave out.
+func (r *route) of(part string) *route {
+	r.needs = part
 	return r
 }
 

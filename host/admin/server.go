@@ -166,10 +166,7 @@ func jsonText(v any) string {
 
 func (q *request) listServers() ([]server, error) {
 	all, err := q.manager.Servers(q.Context())
-	if err != nil {
-		return nil, err
-	}
-	return q.showAll(all), nil
+	return q.showAll(all), err
 }
 
 func (a *admin) showAll(all []manage.Server) []server {

@@ -34,8 +34,8 @@ func toolRoutes() []*route {
 			param{"name", "string", "of the tool"}),
 	}
 	for _, at := range []string{"poll", "{id}/open", "{id}/message", "{id}/end"} {
-		routes = append(routes, &route{method: "POST", path: "/api/v1/tools/{name}/apps/" + at, role: Operate, summary: "Pass on what apps of the tool say, that the caller has tried: " + at + " of apps.js",
-			in: reflect.TypeFor[json.RawMessage](), out: reflect.TypeFor[json.RawMessage](), stream: (*request).passToApp})
+		routes = append(routes, (&route{method: "POST", path: "/api/v1/tools/{name}/apps/" + at, role: Operate, summary: "Pass on what apps of the tool say, that the caller has tried: " + at + " of apps.js",
+			in: reflect.TypeFor[json.RawMessage](), out: reflect.TypeFor[json.RawMessage](), stream: (*request).passToApp}).of("apps"))
 	}
 	return routes
 }

@@ -105,9 +105,6 @@ func (q *request) passToApp(w http.ResponseWriter) error {
 	if _, err := q.callable(); err != nil {
 		return err
 	}
-	if q.bridge == nil {
-		return missing("apps")
-	}
 	ctx, cancel := q.ofCall()
 	defer cancel()
 	r := q.Clone(ctx)

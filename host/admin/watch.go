@@ -28,13 +28,13 @@ func watchRoutes() []*route {
 			param{"outcome", "string", "with this outcome; may be repeated"}, param{"id", "string", "of this event"}, param{"parent", "string", "as a part of this one"},
 			param{"user", "string", "on behalf of this user"}, param{"server", "string", "at this server"}, param{"tool", "string", "of this tool"},
 			param{"q", "string", "with this text in the name of the server, the tool or the user, or in the error"},
-			param{"before", "string", "before the event of this cursor"}, param{"limit", "integer", "at most so many, 100 by default and 1000 at most"}),
+			param{"before", "string", "before the event of this cursor"}, param{"limit", "integer", "at most so many, 100 by default and 1000 at most"}).of("activity"),
 		on("GET", "/api/v1/openapi.json", View, "Show this document", (*request).document),
-		{method: "GET", path: "/api/v1/events", role: View, summary: "Tell what happens, as server-sent events; resumes after Last-Event-ID", stream: (*request).streamEvents,
+		(&route{method: "GET", path: "/api/v1/events", role: View, summary: "Tell what happens, as server-sent events; resumes after Last-Event-ID", stream: (*request).streamEvents,
 			params: []param{
 				{"after", "string", "the cursor of an event; what came after it is told first"},
 				{"fold", "boolean", "whether to leave out that a server which fails is tried again, as long as it fails as before"},
-			}},
+			}}).of("activity"),
 	}
 }
 
@@ -69,9 +69,6 @@ func plainHints(hints []doctor.Hint) {
 }
 
 func (q *request) listActivity() ([]pastEvent, error) {
-	if q.opts.Feed == nil {
-		return nil, missing("activity")
-	}
 	filter, most, err := filterOf(q.URL.Query())
 	if err != nil {
 		return nil, err
@@ -118,9 +115,6 @@ func filterOf(v url.Values) (*activity.Filter, int, error) {
 // streamEvents tells the events until the listener goes, the feed ends, or the caller may not listen
 // any more.
 func (q *request) streamEvents(w http.ResponseWriter) error {
-	if q.opts.Feed == nil {
-		return missing("activity")
-	}
 	after := q.Header.Get("Last-Event-ID")
 	if after == "" {
 		after = q.URL.Query().Get("after")

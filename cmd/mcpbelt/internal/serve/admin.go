@@ -35,36 +35,36 @@ func rolesOf(value string) []admin.Role {
 
 // openPage opens the page that manages the servers in the database, of the user's config file, or of that of
 // --config. The other servers are shown.
-func (s *station) openPage(ctx context.Context, so options) error {
+func (s *station) openPage(ctx context.Context) error {
 	store, mo, err := s.records(ctx)
 	if err != nil {
 		return err
 	}
 	s.adminKey = rand.Text()
 	ways := []access.Authenticator{bearer(s.adminKey, adminCredential)}
-	if so.tokens.signed != nil {
-		ways = slices.Insert(ways, 0, so.tokens.signed)
+	if s.tokens.signed != nil {
+		ways = slices.Insert(ways, 0, s.tokens.signed)
 	}
-	if so.keys != nil {
-		ways = slices.Insert(ways, 0, so.keys.Authenticate)
+	if s.keys != nil {
+		ways = slices.Insert(ways, 0, s.keys.Authenticate)
 	}
 	o := &admin.Options{
 		Authenticate: access.Any(ways...),
 		Roles: func(c *access.Caller) []admin.Role {
 			if c.Credential == adminCredential || strings.HasPrefix(c.Credential, jwtCredential) {
-				return so.roles
+				return s.roles
 			}
 			return slices.DeleteFunc(admin.DefaultRoles(c), func(r admin.Role) bool {
-				return r != admin.View && !slices.Contains(so.roles, r)
+				return r != admin.View && !slices.Contains(s.roles, r)
 			})
 		},
-		Keys: so.keys, Feed: s.feed, Variables: so.variables, Config: mo.Host.Config, Replicas: s.member,
-		Hosts: so.public.names(), Origins: so.public.origins,
+		Keys: s.keys, Feed: s.feed, Variables: s.variables, Config: mo.Host.Config, Replicas: s.member,
+		Hosts: s.public.names(), Origins: s.public.origins,
 	}
 	if s.opened.Logins != nil {
 		o.Sessions = s.opened.Logins.Sessions()
 	}
-	if s.sandbox = so.sandbox; s.sandbox != nil {
+	if s.sandbox != nil {
 		if s.apps, err = apps.New(s.opened.Host, &apps.Options{SandboxURL: "http://" + s.sandbox.Addr().String()}); err != nil {
 			return err
 		}

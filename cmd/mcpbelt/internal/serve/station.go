@@ -54,25 +54,22 @@ func Commands(b *belt.Belt) []*cobra.Command {
 // A station is a gateway to the servers of the config files, with a control on a socket
 // of the user.
 type station struct {
+	options
 	belt    *belt.Belt
 	opened  *belt.Opened
 	gateway *gateway.Gateway
 	log     *activity.Log
-	member  *replica.Member // nil: there is no database that it shares
-	public  public
+	member  *replica.Member  // nil: there is no database that it shares
 	manager *manage.Manager  // nil: there is no page
-	scripts *codemode.Runner // nil: there is no code mode
+	runner  *codemode.Runner // nil: there is no code mode
 
-	page     *page.Page   // nil: there is none
-	adminKey string       // of the page
-	feed     *admin.Feed  // nil likewise
-	apps     *apps.Apps   // that it shows; nil: none
-	sandbox  net.Listener // of them
+	page     *page.Page  // nil: there is none
+	adminKey string      // of the page
+	feed     *admin.Feed // nil likewise
+	apps     *apps.Apps  // that it shows; nil: none
 
-	client   string               // see options
-	edit     func(*config.Server) // likewise
-	early    map[string]bool      // by name, whether tools that were listed before are offered while the server starts
-	starting sync.WaitGroup       // those
+	early    map[string]bool // by name, whether tools that were listed before are offered while the server starts
+	starting sync.WaitGroup  // those
 
 	mu   sync.Mutex
 	held map[string]belt.Held // the servers, by name
@@ -105,7 +102,7 @@ type options struct {
 // newStation opens a host with the servers of the config files and a gateway to it. Close it.
 func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error) {
 	cli.CollectAt(100)
-	s := &station{belt: b, public: so.public, client: so.client, edit: so.edit, early: map[string]bool{}}
+	s := &station{options: so, belt: b, early: map[string]bool{}}
 	c, err := s.load(ctx)
 	if err != nil {
 		return nil, err
@@ -161,7 +158,7 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 		s.gateway, err = gateway.New(s.opened.Host, g)
 	}
 	if err == nil && s.feed != nil {
-		err = s.openPage(ctx, so)
+		err = s.openPage(ctx)
 	}
 	for name, early := range s.early {
 		if early && err == nil { // its tools are listed, and it is started meanwhile
@@ -219,18 +216,18 @@ func (s *station) sinks(paged bool) (list []activity.Sink, err error) {
 // openScripts returns the tool that runs the scripts of models; nil, and says why, if this machine cannot.
 func (s *station) openScripts() func(func(*registry.Definition) bool) registry.Tool {
 	var err error
-	if s.scripts, err = codemode.New(s.opened.Registry(), nil, &codemode.Options{ApprovePlan: askPlan}); err != nil {
+	if s.runner, err = codemode.New(s.opened.Registry(), nil, &codemode.Options{ApprovePlan: askPlan}); err != nil {
 		(&cli.Error{Message: "there is no code mode: " + err.Error()}).Print(s.belt.Env.Stderr, s.belt.Out.AsJSON)
 		return nil
 	}
-	return s.scripts.Tool
+	return s.runner.Tool
 }
 
 func (s *station) endScripts() error {
-	if s.scripts == nil {
+	if s.runner == nil {
 		return nil
 	}
-	return s.scripts.Close()
+	return s.runner.Close()
 }
 
 // logPath returns the file of the activity of all stations, empty if there is none.
