@@ -3,7 +3,6 @@ package admin_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 
@@ -47,26 +46,10 @@ func ExampleHandler() {
 		fmt.Println(err)
 		return
 	}
-	web := httptest.NewServer(h)
-	defer web.Close()
-
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL+"/api/v1/mcp/servers", nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	w, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api/v1/mcp/servers", nil)
 	req.Header.Set("Authorization", "Bearer "+secret)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		fmt.Println(err)
-	}
-	fmt.Print(string(body))
+	h.ServeHTTP(w, req)
+	fmt.Print(w.Body)
 	// Output: {"code":200,"data":[]}
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
-	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
 
 // views are the paths of all views, as a busy site has them.
@@ -61,7 +60,7 @@ func TestManyPages(t *testing.T) {
 // maxHeap bounds the heap of a page with 10,000 tools, in bytes.
 const maxHeap = 100 << 20
 
-// TestTenThousand opens the tools of a host that has 10,000. With -v it prints how fast that was.
+// TestTenThousand opens the tools of a host that has 10,000.
 func TestTenThousand(t *testing.T) {
 	const servers, each = 10, 1000
 	var records []*config.Server
@@ -76,33 +75,13 @@ func TestTenThousand(t *testing.T) {
 	for i := range servers {
 		hosttest.Until(t, s.host, fmt.Sprint("s", i), "with its tools", func(st host.Status) bool { return st.Tools == each })
 	}
-	p := s.tab(chromium.Start(t))
-	p.do("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `
-		new MutationObserver((_, o) => { if (document.querySelector('.window [role=row]')) { o.disconnect(); requestAnimationFrame(() => requestAnimationFrame(() => { window.rowsAt = performance.now(); })); } })
-			.observe(document, {childList: true, subtree: true});`})
-	p.signIn(s.owner)
+	p := s.openOwner()
 	p.settled("/servers")
 	p.open("/tools")
 	p.awaitText("10,000")
-	p.AwaitTrue("window.rowsAt")
-	var took struct{ First, Rows, Filter, Scroll float64 }
-	assert.OK(t, p.Eval(`(async () => {
-		const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-		const field = document.querySelector('main input[type=search]');
-		const type = async (text) => { const began = performance.now(); field.value = text; field.dispatchEvent(new Event('input', {bubbles: true})); await frames(); return performance.now() - began; };
-		let filter = 0;
-		for (const text of ['t', 'to', 'tool 7', 'number 77', 'nothing at all', '']) filter = Math.max(filter, await type(text));
-		const began = performance.now();
-		scrollTo(0, 200000);
-		await frames();
-		const scroll = performance.now() - began;
-		return {first: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0, rows: window.rowsAt, filter, scroll};
-	})()`, &took))
 	p.do("HeapProfiler.collectGarbage", nil)
 	var heap struct{ UsedSize float64 }
 	assert.OK(t, p.Call("Runtime.getHeapUsage", nil, &heap))
-	t.Logf("10,000 tools: first paint %.0f ms, rows %.0f ms, filter at most %.0f ms, scroll %.0f ms, heap %.1f MB",
-		took.First, took.Rows, took.Filter, took.Scroll, heap.UsedSize/(1<<20))
 	assert.True(t, heap.UsedSize <= maxHeap, "the heap has %.0f bytes, at most %d", heap.UsedSize, maxHeap)
 	assert.True(t, p.has("document.querySelectorAll('.window [role=row]').length < 100"), "the rows in the document are those in sight")
 	p.Fill("main input[type=search]", "tool_3_141")
