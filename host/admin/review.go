@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/apps"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/manage"
@@ -75,6 +77,7 @@ type waitingCall struct {
 
 type approveInput struct {
 	ForConversation bool `json:"forConversation,omitempty"` // and later calls of the tool in the conversation
+	App             bool `json:"app,omitempty"`             // the caller has tried the tool, and is to be shown its app
 }
 
 type denyInput struct {
@@ -86,6 +89,8 @@ type callResult struct {
 	ID        string `json:"id"`
 	Made      bool   `json:"made"`
 	ToolError bool   `json:"toolError"` // the tool says that it failed
+
+	App *apps.Shown `json:"app,omitempty"` // as of a tool that is tried
 }
 
 func (q *request) listChanges() ([]ledger.Change, error) {
@@ -316,6 +321,10 @@ func (q *request) approveCall(in *approveInput) (callResult, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.forOthers()), callTime)
 	defer cancel()
+	app := new(atomic.Pointer[apps.Shown])
+	if in.App {
+		ctx, app = q.withApp(ctx)
+	}
 	res, err := approve(ctx, id, &registry.ApproveOptions{ForConversation: in.ForConversation})
 	if err != nil {
 		if f := failureOf(err); f.status != http.StatusInternalServerError {
@@ -323,7 +332,7 @@ func (q *request) approveCall(in *approveInput) (callResult, error) {
 		}
 		return callResult{}, &failure{status: http.StatusBadGateway, code: "call_failed", detail: "the call has no result: the activity says why"}
 	}
-	return callResult{ID: id, Made: true, ToolError: res.IsError}, nil
+	return callResult{ID: id, Made: true, ToolError: res.IsError, App: app.Load()}, nil
 }
 
 func (q *request) denyCall(in *denyInput) (callResult, error) {

@@ -63,13 +63,7 @@ func (q *request) tryTool(w http.ResponseWriter) error {
 		default: // the reader is slow, and more will come
 		}
 	})
-	var app atomic.Pointer[apps.Shown]
-	if q.bridge != nil {
-		ctx = onbehalf.WithHandler(ctx, func(_ context.Context, s *apps.Shown) (struct{}, error) {
-			app.Store(s)
-			return struct{}{}, nil
-		})
-	}
+	ctx, app := q.withApp(ctx)
 	send, flush := eventStream(w)
 	var writer sync.WaitGroup
 	writer.Go(func() {
@@ -98,6 +92,18 @@ func (q *request) tryTool(w http.ResponseWriter) error {
 	writer.Wait()
 	_ = send("event: end\ndata: %s\n\n", jsonText(out)) // or the reader has gone
 	return nil
+}
+
+// withApp returns a context for a call whose app is shown to the caller, and what has that then.
+func (q *request) withApp(ctx context.Context) (context.Context, *atomic.Pointer[apps.Shown]) {
+	app := new(atomic.Pointer[apps.Shown])
+	if q.bridge == nil {
+		return ctx, app
+	}
+	return onbehalf.WithHandler(ctx, func(_ context.Context, s *apps.Shown) (struct{}, error) {
+		app.Store(s)
+		return struct{}{}, nil
+	}), app
 }
 
 // passToApp passes a request of the page on to the apps of a tool that the caller has tried, as long as they may call it.

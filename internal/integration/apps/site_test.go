@@ -20,7 +20,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
-	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -105,9 +104,9 @@ func open(t *testing.T, servers map[string]any, edit func(*apps.Options)) *site 
 	return s
 }
 
-// approve wants what apps of grace call to be approved.
-func approve(ctx context.Context, r *registry.ApprovalRequest) (approval.Decision, error) {
-	if _, isApp := onbehalf.AppOf(ctx); isApp && r.User == "grace" {
+// approve wants the calls of grace to be approved.
+func approve(_ context.Context, r *registry.ApprovalRequest) (approval.Decision, error) {
+	if r.User == "grace" {
 		return approval.Decision{Verdict: approval.Ask}, nil
 	}
 	return approval.Decision{Verdict: approval.Allow}, nil

@@ -42,6 +42,9 @@ func TestTriedTool(t *testing.T) {
 	tab.Visit(web.URL + "/admin/tools/cohort-heatmap__get-cohort-data")
 	tab.AwaitTrue("document.querySelector('.try button.primary')")
 	assert.OK(t, tab.Eval("document.querySelector('.try button.primary').click()", nil))
+	tab.AwaitTrue("document.querySelector('.note button.primary')")
+	assert.OK(t, tab.Eval("document.querySelector('.note button.primary').click()", nil))
+	tab.AwaitTrue("document.querySelector('iframe')")
 	for _, do := range []string{choose("select", "revenue"), "0"} { // it calls the tool for itself, and again for what is chosen
 		var waits []*registry.ApprovalRequest
 		hosttest.Eventually(t, "a call of the app waits", func() bool { waits = s.host.Registry().Approvals(t.Context()); return len(waits) == 1 })

@@ -118,7 +118,7 @@ function attempt(ctx, name, tool, local) {
   async function finish(one) {
     while (one.came.waiting) {
       const id = one.came.waiting;
-      one.decision = decide(ctx, id);
+      one.decision = decide(ctx, id, showApp);
       remember();
       const came = await ask(one, 'GET', api.at`tools/${name}/calls/${id}`, undefined, 'The call waits for approval …');
       if (!came) return;
@@ -209,12 +209,15 @@ function question(ctx, path, {id, server, asked: {message, requestedSchema, url}
   return el;
 }
 
-// decide is how a call that waits is decided about where it was tried.
-function decide(ctx, id) {
+// decide is how a call that waits is decided about where it was tried; showApp shows the app that it has then.
+function decide(ctx, id, showApp) {
   const why = ctx.may('operate');
-  const act = (verb) => async () => { await ctx.attempt(() => api.post(api.at`calls/${id}/${verb}`, {})); };
+  const act = (verb, body = {}) => async () => {
+    const done = await ctx.attempt(() => api.post(api.at`calls/${id}/${verb}`, body));
+    if (done?.app) await showApp(done.app);
+  };
   return h('div', {class: 'note'}, h('p', {}, 'A person has to approve this call, here or among the ', h('a', {href: '/admin/inbox'}, 'waiting calls'), '.'),
-    h('div', {class: 'actions'}, button('Approve', act('approve'), {class: 'primary', why}), button('Deny', act('deny'), {why})));
+    h('div', {class: 'actions'}, button('Approve', act('approve', {app: true}), {class: 'primary', why}), button('Deny', act('deny'), {why})));
 }
 
 const words = {ok: 'done', tool_error: 'the tool says that it failed', asked: 'waits for approval', cancelled: 'cancelled', denied: 'denied'};
