@@ -136,7 +136,7 @@ func (s *server) stageLocked(enabled bool, state mcp.State) Stage {
 	case s.listErr != nil, s.registryErr != nil:
 		tools = lifecycle.Unlisted
 	}
-	return Stage(lifecycle.Stages[state.Phase][tools])
+	return Stage(lifecycle.Stage(state.Phase, tools))
 }
 
 // A Stage is how far a server is from being of use.

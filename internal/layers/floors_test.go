@@ -155,6 +155,8 @@ var sideways = map[[2]string]string{
 	{"internal/paramheader", "internal/jsonscan"}:                            "it reads what the scan has checked",
 	{"host/gateway", "host/content"}:                                         "it serves what that lists",
 	{"host/gateway", "host/skills"}:                                          "it serves the skills of all servers",
+	{"host/admin", "host/apps"}:                                              "a tool that is tried shows its app",
+	{"host/admin/page", "host/apps"}:                                         "its page has the module that shows apps",
 	{"host/skills", "host/content"}:                                          "skills are named and listed as resources are",
 	{"host/gateway", "host/manage"}:                                          "its options name what changes servers",
 	{"host/gateway/internal/metatools", "host/manage"}:                       "upstream_servers changes records",

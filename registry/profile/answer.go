@@ -97,8 +97,11 @@ type Wait struct {
 	LoginURL string `json:"loginUrl,omitempty"`
 }
 
-// WaitOf returns what the call of an answer waits for.
+// WaitOf returns what the call of an answer waits for; the zero Wait for nil.
 func WaitOf(a *Answer) Wait {
+	if a == nil {
+		return Wait{}
+	}
 	w := Wait{Tool: a.Call.Name}
 	if json.Valid(a.Call.Arguments) {
 		w.Arguments = a.Call.Arguments

@@ -64,8 +64,8 @@ type Row struct {
 	Impossible string // why the events cannot happen in the states; empty: they can
 }
 
-// Table has one row for each state and event.
-var Table = []Row{
+// table has one row for each state and event.
+var table = []Row{
 	{From: []State{Absent}, On: []Event{Remove}, To: Absent, Do: Note},
 	{From: []State{Disabled, Invalid, Refused, Running}, On: []Event{Remove}, To: Absent, Do: Stop},
 	{From: []State{Absent, Disabled, Invalid, Refused}, On: []Event{Disable}, To: Disabled, Do: Note},
@@ -86,8 +86,8 @@ var Table = []Row{
 
 // Next returns the row of a state and an event.
 func Next(from State, on Event) Row {
-	i := slices.IndexFunc(Table, func(r Row) bool { return slices.Contains(r.From, from) && slices.Contains(r.On, on) })
-	return Table[i]
+	i := slices.IndexFunc(table, func(r Row) bool { return slices.Contains(r.From, from) && slices.Contains(r.On, on) })
+	return table[i]
 }
 
 // What is known of the tools of a server that is active.
@@ -97,9 +97,9 @@ const (
 	Listed   // if only at an earlier time
 )
 
-// Stages says at which stage a server is that is active: by the phase of the connection for all users, and by
+// stages says at which stage a server is that is active: by the phase of the connection for all users, and by
 // what is known of its tools.
-var Stages = map[mcp.Phase][]string{
+var stages = map[mcp.Phase][]string{
 	mcp.Idle:           {Unknown: "configured", Unlisted: "configured", Listed: "cached"},
 	mcp.Connecting:     {Unknown: "starting", Unlisted: "starting", Listed: "starting"},
 	mcp.Ready:          {Unknown: "starting", Unlisted: "waiting", Listed: "ready"},
@@ -107,3 +107,6 @@ var Stages = map[mcp.Phase][]string{
 	mcp.Authenticating: {Unknown: "login", Unlisted: "login", Listed: "login"},
 	mcp.Closed:         {Unknown: "configured", Unlisted: "configured", Listed: "cached"},
 }
+
+// Stage returns the stage of a server that is active, by the phase of its connection and what is known of its tools.
+func Stage(phase mcp.Phase, tools int) string { return stages[phase][tools] }
