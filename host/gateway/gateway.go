@@ -49,7 +49,7 @@ type Options struct {
 	// which they are found and called, and "code" lists code_execution. "auto" chooses
 	// by what is known of the client by its name; one that is not known gets search if
 	// the definitions of its tools take more than 10,000 tokens, see [toolset.SetOptions]. A request
-	// says otherwise by its path or query, and a caller's grant by its Mode. Default: auto.
+	// says otherwise by its path, and a caller's grant by its Mode. Default: auto.
 	Mode string
 	// Finder finds tools in the modes search and code. Default: one that finds them by their words.
 	Finder *toolset.Finder

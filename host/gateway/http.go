@@ -14,7 +14,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
-	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/quota"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
@@ -46,7 +45,7 @@ const (
 //	/mcp                all servers
 //	/p/{profile}/mcp    a profile
 //	/s/{server}/mcp     one server, under its own names
-//	/mcp/{mode}         in the mode direct, search or code, as ?mode= says it too
+//	/mcp/{mode}         in the mode direct, search or code
 //	/mcp/tools/list     the tools, and
 //	/mcp/tools/call     a call, without a session, as HandsAI has them
 //	/login/, /approve/, /oauth/callback   the pages on which people log in and approve calls
@@ -157,15 +156,15 @@ func (x *exchange) serve(path string) {
 	}
 	var err error
 	if path == "/mcp" || endpoints[path] == nil { // the others have no modes
-		path, x.asked, err = g.splitMode(path, x.r.URL.RawQuery, x.may.mode)
+		path, x.asked, err = g.splitMode(path, x.may.mode)
 	}
 	methods := endpoints[path]
 	switch serve := methods[x.r.Method]; {
 	case err != nil:
 		g.refused(x.r, err)
 		status := http.StatusBadRequest
-		if wrong, ok := errors.AsType[*modes.Error](err); ok {
-			status = wrong.Status
+		if x.asked != "" { // by the path
+			status = http.StatusNotFound
 		}
 		writeText(x.w, status, err.Error())
 	case methods == nil:

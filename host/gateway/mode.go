@@ -35,15 +35,10 @@ func (g *Gateway) prepareModes() error {
 	return nil
 }
 
-// splitMode takes the mode out of a path below a view and a query, and checks the one that a grant names where these
-// name none.
-func (g *Gateway) splitMode(path, query, granted string) (rest, asked string, err error) {
-	code := g.opts.Code != nil
-	rest, asked, err = modes.Split(path, query, code)
-	if err == nil && asked == "" {
-		err = modes.Check(granted, code)
-	}
-	return rest, asked, err
+// splitMode takes the mode out of a path below a view, and checks it or, where it names none, the one that a grant does.
+func (g *Gateway) splitMode(path, granted string) (rest, asked string, err error) {
+	rest, asked = modes.Split(path)
+	return rest, asked, modes.Check(cmp.Or(asked, granted), g.opts.Code != nil)
 }
 
 // choose says what is known of the client, and in which mode tools are shown to it. Asked is what its URL names.

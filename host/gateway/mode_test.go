@@ -131,12 +131,11 @@ func TestModeIsSaid(t *testing.T) {
 	})
 	for _, c := range []struct{ client, path, key, want string }{
 		{"x", "/mcp", "", "search"},
-		{"x", "/mcp?mode=auto", "", "direct"},
+		{"x", "/mcp/auto", "", "direct"},
 		{"x", "/mcp", "d", "direct"},
 		{"claude-ai", "/mcp", "d", "direct"},
 		{"claude-ai", "/mcp/direct", "s", "direct"},
-		{"claude-ai", "/mcp?mode=direct", "s", "direct"},
-		{"codex", "/mcp/search?mode=direct", "d", "search"},
+		{"codex", "/mcp/search", "d", "search"},
 		{"codex", "/mcp/auto/", "s", "direct"},
 		{"codex", "/p/office/mcp/search", "d", "search"},
 		{"codex", "/p/office/mcp/direct/", "s", "direct"},
@@ -156,7 +155,6 @@ func TestModeIsSaid(t *testing.T) {
 	}{
 		{"/mcp/sarch", "", 404, all},
 		{"/s/one/mcp/SEARCH", "", 404, all},
-		{"/mcp?mode=x", "", 400, all},
 		{"/mcp/code", "", 404, "the mode code is off"},
 		{"/mcp", "code", 400, "the mode code is off"},
 		{"/mcp", "bad", 400, all},

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
@@ -33,9 +32,8 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	case nils.Is(in) || nils.Is(out):
 		return errors.New("gateway: there is nothing to read from, or to write to")
 	}
-	path, query, _ := strings.Cut(cmp.Or(path, "/mcp"), "?")
-	v, rest := g.viewOf(path)
-	rest, asked, err := g.splitMode(rest, query, "")
+	v, rest := g.viewOf(cmp.Or(path, "/mcp"))
+	rest, asked, err := g.splitMode(rest, "")
 	switch {
 	case err != nil:
 		return fmt.Errorf("gateway: the path %q: %w", path, err)

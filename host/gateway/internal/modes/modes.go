@@ -1,11 +1,8 @@
 package modes
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -21,50 +18,25 @@ const (
 	Code   = "code"   // code_execution is
 )
 
-// An Error is a request for a mode that there is not.
-type Error struct {
-	Mode   string // that was asked for; code, if the program has nothing to run code with
-	Status int    // of the answer to an HTTP request: 404 for a path, else 400
-}
-
-// Error names the modes that there are.
-func (e *Error) Error() string {
-	if e.Mode == Code {
-		return "the mode code is off, since the program has no Options.Code: there are auto, direct and search"
-	}
-	return fmt.Sprintf("there is no mode %.50q: there are auto, direct, search and code", e.Mode)
-}
-
-// Check returns what is wrong with a mode: an [*Error], or nil. The empty one says nothing. Code says whether there is that
-// mode.
-func Check(mode string, code bool) error { return check(mode, code, http.StatusBadRequest) }
-
-func check(mode string, code bool, status int) error {
-	if !slices.Contains([]string{"", Auto, Direct, Search, Code}, mode) || mode == Code && !code {
-		return &Error{mode, status}
+// Check says what is wrong with a mode, and which modes there are. Nothing is with the empty one, which says nothing. Code says
+// whether there is that mode.
+func Check(mode string, code bool) error {
+	switch {
+	case mode == Code && !code:
+		return errors.New("the mode code is off, since the program has no Options.Code: there are auto, direct and search")
+	case !slices.Contains([]string{"", Auto, Direct, Search, Code}, mode):
+		return fmt.Errorf("there is no mode %.50q: there are auto, direct, search and code", mode)
 	}
 	return nil
 }
 
-// Split takes the mode out of a path below a view, which begins with /mcp, and out of a query. The path comes before the
-// query. Asked is empty if neither says any. The error is an [*Error].
-func Split(path, query string, code bool) (rest, asked string, err error) {
-	if mode, ok := strings.CutPrefix(path, "/mcp/"); ok {
-		asked = strings.TrimSuffix(mode, "/")
-		if err := check(asked, code, http.StatusNotFound); err != nil {
-			return path, "", err
-		}
-		path = "/mcp"
+// Split takes the mode out of a path below a view. Asked is empty if it says none.
+func Split(path string) (rest, asked string) {
+	mode, ok := strings.CutPrefix(path, "/mcp/")
+	if !ok {
+		return path, ""
 	}
-	if strings.Contains(query, "mode=") {
-		values, err := url.ParseQuery(query)
-		mode := values.Get("mode")
-		if err := errors.Join(err, Check(mode, code)); err != nil {
-			return path, "", &Error{mode, http.StatusBadRequest}
-		}
-		asked = cmp.Or(asked, mode)
-	}
-	return path, asked, nil
+	return "/mcp", strings.TrimSuffix(mode, "/")
 }
 
 // maxChoices bounds the choices that are kept. The one that was not used for the longest time is forgotten then.
