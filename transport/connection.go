@@ -22,7 +22,7 @@ type connection struct {
 	closeOnce sync.Once
 }
 
-func (c *connection) init(transmit func(context.Context, []byte) error) {
+func (c *connection) prepare(transmit func(context.Context, []byte) error) {
 	c.transmit = transmit
 	c.ended, c.end = context.WithCancelCause(context.Background())
 }

@@ -86,7 +86,7 @@ func (h *HTTP) Connect(ctx context.Context) (mcp.Conn, error) {
 		return connectSSE(ctx, e)
 	}
 	c := &httpConn{webConn: webConn{endpoint: e}, patience: h.patience, exchanges: make(map[jsonrpc.ID]context.CancelFunc)}
-	c.init(func(ctx context.Context, frame []byte) error { return c.send(ctx, frame, nil) })
+	c.prepare(func(ctx context.Context, frame []byte) error { return c.send(ctx, frame, nil) })
 	if h.Variant == Auto {
 		return newAutoConn(c), nil
 	}

@@ -17,7 +17,7 @@ import (
 // messages, or ctx ends.
 func connectSSE(ctx context.Context, e *endpoint) (mcp.Caller, error) {
 	c := &sseConn{webConn: webConn{endpoint: e}}
-	c.init(c.send)
+	c.prepare(c.send)
 	if err := c.open(ctx); err != nil {
 		c.end(err)
 		c.wait()

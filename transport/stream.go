@@ -61,7 +61,7 @@ func newStream(d duplex, limit int64, cause func(error) error, doomed func() boo
 		cause:   cause,
 		doomed:  doomed,
 	}
-	s.init(s.send)
+	s.prepare(s.send)
 	s.start = func() { s.run(s.readAll) }
 	return s
 }

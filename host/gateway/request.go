@@ -43,12 +43,12 @@ func (r *request) enter() (failed *mcp.JSONRPCError) {
 
 // A handler answers the requests of a method.
 type handler struct {
-	revisions func(*peer) bool        // of the clients that may make them; nil: of all
-	needs     func(capabilities) bool // what the view has to offer; nil: nothing
-	lists     string                  // the member that the result has: clients with sessions ask for lists that are not there
-	asks      bool                    // servers, or listens to them, so that it ends when it is withdrawn
-	answer    func(*request, context.Context) (json.RawMessage, *mcp.JSONRPCError)
-	begin     func(*request, context.Context) *job // in the place of answer: what may take long
+	from   func(*peer) bool        // which clients may make them; nil: all
+	needs  func(capabilities) bool // what the view has to offer; nil: nothing
+	lists  string                  // the member of the result: clients with sessions ask for lists that are not there, too
+	asks   bool                    // it asks servers, or listens to them, and ends when it is withdrawn
+	answer func(*request, context.Context) (json.RawMessage, *mcp.JSONRPCError)
+	begin  func(*request, context.Context) *job // in the place of answer: what may take long
 }
 
 func (p *peer) hasSession() bool { return p.session != nil }
@@ -70,14 +70,14 @@ var handlers = map[string]handler{
 	protocol.GetSkill:      {needs: capabilities.hasSkills, asks: true, answer: (*request).getSkill},
 	protocol.Complete:      {needs: func(c capabilities) bool { return c.Completions != nil }, asks: true, answer: (*request).complete},
 	protocol.Discover:      {answer: (*request).discover},
-	protocol.Ping:          {revisions: (*peer).hasSession, answer: (*request).empty},
-	protocol.SetLogLevel:   {revisions: (*peer).hasSession, needs: func(c capabilities) bool { return c.Logging != nil }, asks: true, answer: (*request).setLevel},
-	protocol.Subscribe:     {revisions: (*peer).hasSession, needs: subscribes, asks: true, answer: (*request).subscribe},
-	protocol.Unsubscribe:   {revisions: (*peer).hasSession, needs: subscribes, answer: (*request).unsubscribe},
-	protocol.Listen:        {revisions: (*peer).modern, asks: true, answer: (*request).subscriptions},
-	protocol.GetTask:       {revisions: (*peer).modern, answer: (*request).serveTask},
-	protocol.UpdateTask:    {revisions: (*peer).modern, answer: (*request).serveTask},
-	protocol.CancelTask:    {revisions: (*peer).modern, answer: (*request).serveTask},
+	protocol.Ping:          {from: (*peer).hasSession, answer: (*request).empty},
+	protocol.SetLogLevel:   {from: (*peer).hasSession, needs: func(c capabilities) bool { return c.Logging != nil }, asks: true, answer: (*request).setLevel},
+	protocol.Subscribe:     {from: (*peer).hasSession, needs: subscribes, asks: true, answer: (*request).subscribe},
+	protocol.Unsubscribe:   {from: (*peer).hasSession, needs: subscribes, answer: (*request).unsubscribe},
+	protocol.Listen:        {from: (*peer).modern, asks: true, answer: (*request).subscriptions},
+	protocol.GetTask:       {from: (*peer).modern, answer: (*request).serveTask},
+	protocol.UpdateTask:    {from: (*peer).modern, answer: (*request).serveTask},
+	protocol.CancelTask:    {from: (*peer).modern, answer: (*request).serveTask},
 }
 
 // serve answers a request by a job, which is done already if it was nothing that takes long.
@@ -86,7 +86,7 @@ func (r *request) serve(ctx context.Context) *job {
 	h, known := handlers[r.method]
 	has := h.needs == nil || h.needs(r.peer.capabilities())
 	switch {
-	case !known || h.revisions != nil && !h.revisions(r.peer) || !has && (h.lists == "" || r.peer.modern()):
+	case !known || h.from != nil && !h.from(r.peer) || !has && (h.lists == "" || r.peer.modern()):
 		return refused(message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method))
 	case !has:
 		return done(r.page(h.lists, nil))
