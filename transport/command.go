@@ -34,7 +34,6 @@ const (
 	orphanTimeout = time.Second
 	// stderrInError is how much of stderr an [ExitError] carries.
 	stderrInError = 4 << 10
-	stderrKept    = 64 << 10
 )
 
 // A Command starts a server as a child process and speaks with it over its
@@ -69,7 +68,7 @@ const (
 //
 // Lines on standard output that are not JSON-RPC are skipped; 100 of them in a
 // row end the connection, and so does a message that is begun and not continued for
-// 30 s. The last 64 KiB of standard error are kept for [ExitError].
+// 30 s. The last 4 KiB of standard error are kept for [ExitError].
 //
 // Stderr, StrayOutput and Ended are called on goroutines of the connection. What they panic
 // with is dropped.
@@ -186,7 +185,7 @@ func (c *Command) start() (*commandConn, error) {
 		closeTimeout: closeTimeout(c.CloseTimeout),
 		waits:        c.waits,
 		vitals:       proc.WatchVitals(cmd.Process.Pid),
-		stderr:       newRing(stderrKept, forgiven(c.Stderr)),
+		stderr:       &ring{onLine: forgiven(c.Stderr)},
 		ended:        c.Ended,
 		exited:       make(chan struct{}),
 	}
@@ -289,7 +288,7 @@ func (c *commandConn) await() {
 	// A process outside the group may hold the pipes open.
 	c.pipes.drainUntil(time.Now().Add(cmp.Or(c.waits.drain, drainTimeout)))
 	c.readStderr()
-	c.exit = newExitError(c.path, c.cmd.ProcessState, err, c.stderr.tail(stderrInError))
+	c.exit = newExitError(c.path, c.cmd.ProcessState, err, c.stderr.tail())
 	close(c.exited)
 	c.unwatch()
 	if c.ended != nil {

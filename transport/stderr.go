@@ -3,7 +3,6 @@ package transport
 import (
 	"bytes"
 	"errors"
-	"strings"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/proc"
@@ -12,20 +11,16 @@ import (
 // A ring keeps the last bytes of what it reads, and tells whole lines.
 type ring struct {
 	onLine func(string) // may be nil
-	size   int
 
 	reading sync.Mutex // held while it is read, and guards the following
 	line    []byte     // begun
 	over    bool       // all is read
-
-	mu  sync.Mutex // guards the following
-	buf []byte
+	last    []byte     // at most stderrInError
+	cut     bool       // there was more before that
 }
 
 // longestLine is where a line is cut for the callback.
 const longestLine = 4 << 10
-
-func newRing(size int, onLine func(string)) *ring { return &ring{onLine: onLine, size: size} }
 
 // readFrom reads src until there is nothing to read now, and reports whether there can be
 // more. It never stops reading before, or the child would block on a full pipe.
@@ -38,7 +33,10 @@ func (r *ring) readFrom(src func([]byte) (int, error)) (more bool) {
 		if errors.Is(err, proc.ErrNothing) {
 			return true
 		}
-		r.keep(buf[:n])
+		r.last = append(r.last, buf[:n]...)
+		if over := len(r.last) - stderrInError; over > 0 {
+			r.last, r.cut = append(r.last[:0], r.last[over:]...), true
+		}
 		if r.onLine != nil {
 			r.line = r.lines(append(r.line, buf[:n]...))
 		}
@@ -50,15 +48,6 @@ func (r *ring) readFrom(src func([]byte) (int, error)) (more bool) {
 		}
 	}
 	return false
-}
-
-func (r *ring) keep(b []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.buf = append(r.buf, b...)
-	if over := len(r.buf) - r.size; over > 0 {
-		r.buf = append(r.buf[:0], r.buf[over:]...)
-	}
 }
 
 // lines reports the whole lines in text and returns what is left.
@@ -76,26 +65,12 @@ func (r *ring) lines(text []byte) []byte {
 	}
 }
 
-// tail returns the last n bytes, from the beginning of a line if there is one.
-func (r *ring) tail(n int) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	text := r.buf
-	if len(text) > n {
-		text = text[len(text)-n:]
-		if _, rest, found := bytes.Cut(text, []byte("\n")); found {
-			text = rest
-		}
+// tail returns the last bytes, from the beginning of a line if there is one.
+func (r *ring) tail() string {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	if _, whole, found := bytes.Cut(r.last, []byte("\n")); found && r.cut {
+		return string(whole)
 	}
-	return printable(text)
-}
-
-// printable replaces control characters, which could steer a terminal.
-func printable(text []byte) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '\uFFFD'
-		}
-		return r
-	}, string(text))
+	return string(r.last)
 }

@@ -3,8 +3,8 @@ package message
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -64,13 +64,11 @@ func Quoted(s string) []byte { return Marshal(s) }
 
 // Marshal encodes what always encodes, without the escapes that are for HTML pages.
 func Marshal(v any) json.RawMessage {
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	data, err := canonjson.Marshal(v)
+	if err != nil {
 		return json.RawMessage("null")
 	}
-	return json.RawMessage(strings.TrimSuffix(out.String(), "\n"))
+	return data
 }
 
 // Text returns a member that is a string.
