@@ -42,7 +42,13 @@ func (r *request) callTool(ctx context.Context) *job {
 		return refused(message.InvalidParams("params.arguments is not an object"))
 	}
 	ctx = jsonscan.WithChecked(ctx, args)
-	call, tool := r.ownCall(name), "" // the registry has no name for a tool of the gateway
+	var call func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
+	for _, own := range r.peer.ownTools(nil) {
+		if own.name == name {
+			call = own.call
+		}
+	}
+	tool := "" // the registry has no name for a tool of the gateway
 	if call == nil {
 		variant := ""
 		if r.peer.mode == modes.Search && metatools.IsCall(name) {
@@ -51,7 +57,7 @@ func (r *request) callTool(ctx context.Context) *job {
 				return done(r.complete2026(rawOf(metatools.Failed(err))), nil)
 			}
 			variant, args = name, inner.Arguments
-			if name, err = r.belt().Target(ctx, inner); err != nil {
+			if name, err = r.peer.belt().Target(ctx, inner); err != nil {
 				return done(r.callResult(name, nil, err))
 			}
 		}
@@ -62,7 +68,7 @@ func (r *request) callTool(ctx context.Context) *job {
 		tool = known
 		call = func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 			if variant != "" {
-				if res, err := r.belt().Refused(ctx, variant, name, known); res != nil || err != nil {
+				if res, err := r.peer.belt().Refused(ctx, variant, name, known); res != nil || err != nil {
 					return res, err
 				}
 			}

@@ -100,7 +100,7 @@ func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 
 // build makes the list of the given tools, of which those of the gateway itself come last. In another mode than direct
 // these are all.
-func (v *view) build(tools []*registry.Definition, asked map[*registry.Definition]bool, own []json.RawMessage, form listForm) *catalogue {
+func (v *view) build(tools []*registry.Definition, asked map[*registry.Definition]bool, own []ownTool, form listForm) *catalogue {
 	c := &catalogue{names: map[string]*registry.Definition{}, headers: map[string][]paramheader.Header{}}
 	for _, d := range tools {
 		name := v.toolName(d, form.room)
@@ -120,7 +120,12 @@ func (v *view) build(tools []*registry.Definition, asked map[*registry.Definitio
 		item = v.mark(item, form, asked[d])
 		c.tools = append(c.tools, item)
 	}
-	c.tools = append(c.tools, own...)
+	for _, t := range own {
+		if form.mode != modes.Direct {
+			t.definition = metatools.AlwaysLoad(t.definition)
+		}
+		c.tools = append(c.tools, t.definition)
+	}
 	c.result, _ = listing.Page("tools", c.tools, v.gateway.seed, "", v.gateway.limits.PageBytes) // without a cursor it never fails
 	return c
 }

@@ -52,71 +52,58 @@ func (v *view) mark(tool json.RawMessage, form listForm, asked bool) json.RawMes
 	return tool
 }
 
-// ownTools returns the tools of the gateway itself, as the client's list has them. Tools are those that the
-// client may call.
-func (p *peer) ownTools(tools []*registry.Definition) (all []json.RawMessage) {
-	add := func(names ...string) {
-		for _, name := range names {
-			all = append(all, metatools.Listed(name))
-		}
-	}
-	if p.mode == modes.Search {
-		add(metatools.RetrieveTools, metatools.DescribeTool, metatools.CallTool, metatools.CallRead, metatools.CallWrite, metatools.CallDestroy)
+// An ownTool is a tool of the gateway itself.
+type ownTool struct {
+	name       string
+	definition json.RawMessage
+	call       func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) // within a job; nil: callTool knows how
+}
+
+// ownTools returns the tools of the gateway itself, in the order of the client's list. Tools are those that the client may
+// call.
+func (p *peer) ownTools(tools []*registry.Definition) (all []ownTool) {
+	o := &p.view.gateway.opts
+	add := func(name string, call func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)) {
+		all = append(all, ownTool{name, metatools.Listed(name), call})
 	}
 	if p.mode == modes.Code {
-		if t := p.view.gateway.opts.Code(p.sees); t != nil {
-			all = append(all, metatools.AlwaysLoad(metatools.JSON(t.Definition(), t.Definition().Name)))
+		if t := o.Code(p.sees); t != nil {
+			d := t.Definition()
+			all = append(all, ownTool{d.Name, metatools.JSON(d, d.Name), func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+				if args == nil {
+					args = json.RawMessage(`{}`)
+				}
+				return t.Call(p.view.gateway.desk.Asking(ctx, jobOf(ctx).client()), args)
+			}})
 		}
-		add(metatools.RetrieveTools, metatools.DescribeTool)
 	}
 	if p.mode == modes.Search || p.mode == modes.Code {
+		belt := p.belt()
+		add(metatools.RetrieveTools, belt.Retrieve)
+		add(metatools.DescribeTool, belt.Describe)
+		if p.mode == modes.Search {
+			for _, name := range []string{metatools.CallTool, metatools.CallRead, metatools.CallWrite, metatools.CallDestroy} {
+				add(name, nil)
+			}
+		}
 		if i := slices.IndexFunc(tools, func(d *registry.Definition) bool { return d.Origin.Server == "" && d.Name == result.ReaderName }); i >= 0 {
-			all = append(all, metatools.AlwaysLoad(metatools.JSON(tools[i], result.ReaderName)))
+			all = append(all, ownTool{result.ReaderName, metatools.JSON(tools[i], result.ReaderName), nil})
 		}
 	}
 	if p.manages() {
-		add(metatools.ServersTool)
+		servers := &metatools.Servers{Manager: o.Manager, Sees: p.hasServer, Logger: o.Logger, User: p.caller.User, Credential: p.caller.Credential, Off: &p.view.gateway.switchedOff}
+		add(metatools.ServersTool, servers.Call)
 	}
 	if p.awaits() {
-		await := metatools.Listed(metatools.AwaitCall)
-		if p.mode != modes.Direct {
-			await = metatools.AlwaysLoad(await)
-		}
-		all = append(all, await)
+		add(metatools.AwaitCall, nil)
 	}
 	return all
 }
 
-// ownCall returns what makes a call of a tool of the gateway itself, within a job; nil if it is no such call.
-func (r *request) ownCall(name string) func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	p, o := r.peer, &r.gateway.opts
-	code := p.mode == modes.Code
-	switch finds := code || p.mode == modes.Search; {
-	case name == metatools.ServersTool && p.manages():
-		servers := &metatools.Servers{Manager: o.Manager, Sees: p.hasServer, Logger: o.Logger, User: p.caller.User, Credential: p.caller.Credential, Off: &r.gateway.switchedOff}
-		return servers.Call
-	case name == metatools.RetrieveTools && finds:
-		return r.belt().Retrieve
-	case name == metatools.DescribeTool && finds:
-		return r.belt().Describe
-	case code:
-		if t := o.Code(p.sees); t != nil && t.Definition().Name == name {
-			return func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-				if args == nil {
-					args = json.RawMessage(`{}`)
-				}
-				return t.Call(r.gateway.desk.Asking(ctx, jobOf(ctx).client()), args)
-			}
-		}
-	}
-	return nil
-}
-
-// belt returns what the client of a request may find.
-func (r *request) belt() *metatools.Belt {
-	p := r.peer
+// belt returns what the client may find.
+func (p *peer) belt() *metatools.Belt {
 	return &metatools.Belt{
-		Finder:    r.gateway.opts.Finder,
+		Finder:    p.view.gateway.opts.Finder,
 		Server:    p.view.server,
 		HasServer: p.hasServer,
 		Sees:      p.sees,
