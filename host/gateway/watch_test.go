@@ -30,6 +30,9 @@ func TestOnlyViewsThatChanged(t *testing.T) {
 	addTool(s.server.Server, "later", nil)
 	assert.Equal(t, all.message(t).Method, changed, "all")
 	assert.Equal(t, part.message(t).Method, changed, "part")
+	one := s.connect(t, &client{path: "/s/one/mcp"}).listen(t)
+	addTool(s.server.Server, "later", nil) // once more, as it was
+	assert.Equal(t, one.message(t).Method, changed, "one server, which says that something has changed")
 	assert.Equal(t, s.gateway.Close(), nil)
 	assert.Equal(t, part.next("data"), "", "part: a second notification")
 }
