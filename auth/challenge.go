@@ -2,6 +2,7 @@ package auth
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,133 +23,39 @@ type Challenge struct {
 func Challenges(h http.Header) []Challenge {
 	var all []Challenge
 	for _, field := range h.Values("WWW-Authenticate") {
-		r := challengeReader{rest: field}
-		r.read()
-		all = append(all, r.found...)
+		first := len(all) // no parameter crosses fields
+		for _, m := range challengePiece.FindAllStringSubmatch(field, -1) {
+			name, quoted, endless, bare, scheme := strings.ToLower(m[1]), m[2], m[3], m[4], m[5]+m[6]
+			switch {
+			case scheme != "":
+				all = append(all, Challenge{Scheme: strings.ToLower(scheme)})
+			case name != "" && endless == "" && len(all) > first:
+				c := &all[len(all)-1]
+				if c.Params == nil {
+					c.Params = make(map[string]string)
+				}
+				if _, twice := c.Params[name]; !twice {
+					c.Params[name] = escaped.ReplaceAllString(quoted, "$1") + strings.Trim(bare, "'") // qwen-code#5343
+				}
+			}
+		}
 	}
 	return all
 }
 
-// A challengeReader reads one field.
-type challengeReader struct {
-	rest  string
-	found []Challenge
-}
+const (
+	tokenForm  = "([0-9A-Za-z!#$%&'*+.^_`|~-]+)"
+	quotedForm = `"(?:[^"\\]|\\.)*\\?(?:"|$)`
+)
 
-func (r *challengeReader) read() {
-	for {
-		r.rest = strings.TrimLeft(r.rest, " \t,")
-		if r.rest == "" {
-			return
-		}
-		word := r.take(isTokenChar)
-		if word == "" {
-			r.skip()
-			continue
-		}
-		if after := strings.TrimLeft(r.rest, " \t"); strings.HasPrefix(after, "=") {
-			r.rest = strings.TrimLeft(after[1:], " \t")
-			r.param(word)
-			continue
-		}
-		if r.rest != "" && strings.IndexByte(" \t,", r.rest[0]) < 0 {
-			r.skip()
-			continue
-		}
-		r.found = append(r.found, Challenge{Scheme: strings.ToLower(word)})
-		r.token68()
-	}
-}
+// challengePiece matches the next piece of a field: a parameter, whose quote may have no end; a scheme with what
+// some have in place of parameters; a scheme; or what cannot be read, up to a comma outside of quotes.
+var challengePiece = regexp.MustCompile(`(?s)` + tokenForm + `[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|(".*)|([^ \t,]*))` +
+	`|` + tokenForm + `[ \t]+[0-9A-Za-z._~+/-]+=*[ \t]*(?:,|$)` +
+	`|` + tokenForm + `(?:[ \t,]|$)` +
+	`|(?:` + quotedForm + `|[^", \t])(?:` + quotedForm + `|[^",])*`)
 
-// param reads the value of a parameter and adds it to the last challenge.
-func (r *challengeReader) param(name string) {
-	var value string
-	ok := true
-	if strings.HasPrefix(r.rest, `"`) {
-		value, ok = r.quoted()
-	} else {
-		value = strings.Trim(r.take(func(c byte) bool { return c != ' ' && c != '\t' && c != ',' }), "'") // qwen-code#5343
-	}
-	if !ok || len(r.found) == 0 {
-		return
-	}
-	c := &r.found[len(r.found)-1]
-	if c.Params == nil {
-		c.Params = make(map[string]string)
-	}
-	name = strings.ToLower(name)
-	if _, twice := c.Params[name]; !twice {
-		c.Params[name] = value
-	}
-}
-
-// quoted reads a quoted string, or all that is left if it does not end.
-func (r *challengeReader) quoted() (value string, ok bool) {
-	var b strings.Builder
-	for i := 1; i < len(r.rest); i++ {
-		switch c := r.rest[i]; c {
-		case '"':
-			r.rest = r.rest[i+1:]
-			return b.String(), true
-		case '\\':
-			if i++; i == len(r.rest) {
-				break
-			}
-			fallthrough
-		default:
-			b.WriteByte(r.rest[i])
-		}
-	}
-	r.rest = ""
-	return "", false
-}
-
-// token68 leaves out what some schemes have in place of parameters.
-func (r *challengeReader) token68() {
-	mark := r.rest
-	r.rest = strings.TrimLeft(r.rest, " \t")
-	if r.take(isToken68Char) != "" {
-		r.take(func(c byte) bool { return c == '=' })
-		if after := strings.TrimLeft(r.rest, " \t"); after == "" || after[0] == ',' {
-			return
-		}
-	}
-	r.rest = mark
-}
-
-// skip leaves out what cannot be read, up to the next comma outside of quotes.
-func (r *challengeReader) skip() {
-	for r.rest != "" && r.rest[0] != ',' {
-		if r.rest[0] == '"' {
-			r.quoted()
-		} else {
-			r.rest = r.rest[1:]
-		}
-	}
-}
-
-// take reads as far as the characters are wanted.
-func (r *challengeReader) take(wanted func(byte) bool) string {
-	i := 0
-	for i < len(r.rest) && wanted(r.rest[i]) {
-		i++
-	}
-	taken := r.rest[:i]
-	r.rest = r.rest[i:]
-	return taken
-}
-
-func isAlphanumeric(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-
-func isTokenChar(c byte) bool {
-	return isAlphanumeric(c) || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
-}
-
-func isToken68Char(c byte) bool {
-	return isAlphanumeric(c) || strings.IndexByte("-._~+/", c) >= 0
-}
+var escaped = regexp.MustCompile(`(?s)\\(.)`)
 
 // param returns the first value that challenges have for a parameter.
 func param(challenges []Challenge, name string) (value string, ok bool) {
