@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -84,28 +83,15 @@ func instructions(re *syntax.Regexp) int {
 	return min(size, maxPrograms+1)
 }
 
+// codeUnit matches an escape, with the digits of one of ECMA 262.
+var codeUnit = regexp.MustCompile(`(?s)\\u([0-9a-fA-F]{4})|\\.`)
+
 // codePoints writes the \u escapes of ECMA 262 as RE2 does.
 func codePoints(text string) string {
-	if !strings.Contains(text, `\u`) {
-		return text
-	}
-	var out strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' || i+1 == len(text) {
-			out.WriteByte(text[i])
-			continue
+	return codeUnit.ReplaceAllStringFunc(text, func(escape string) string {
+		if len(escape) == len(`\uFFFF`) {
+			return `\x{` + escape[2:] + `}`
 		}
-		if hex := text[min(i+2, len(text)):min(i+6, len(text))]; text[i+1] == 'u' && isHex4(hex) {
-			out.WriteString(`\x{` + hex + `}`)
-			i += 5
-			continue
-		}
-		out.WriteString(text[i : i+2])
-		i++
-	}
-	return out.String()
-}
-
-func isHex4(text string) bool {
-	return len(text) == 4 && strings.Trim(text, "0123456789abcdefABCDEF") == ""
+		return escape
+	})
 }

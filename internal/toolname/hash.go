@@ -1,5 +1,10 @@
 package toolname
 
+import (
+	"regexp"
+	"strings"
+)
+
 // HashLength is the length in bytes of the hash at the end of a name. It is written in
 // lower-case base32 and has a digit, so that no word looks like one: nothing but what ends in
 // such a hash has to be told apart from names that were given one.
@@ -13,14 +18,7 @@ func HasHash(name string) bool {
 
 // IsHash reports whether text could be a hash of package registry/names.
 func IsHash(text string) bool {
-	digit := false
-	for i := range len(text) {
-		switch c := text[i]; {
-		case '2' <= c && c <= '7':
-			digit = true
-		case c < 'a' || c > 'z':
-			return false
-		}
-	}
-	return digit && len(text) == HashLength
+	return hashForm.MatchString(text) && strings.ContainsAny(text, "234567")
 }
+
+var hashForm = regexp.MustCompile(`^[a-z2-7]{10}$`)

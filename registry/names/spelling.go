@@ -1,8 +1,10 @@
 package names
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -84,32 +86,16 @@ func (s spelling) hashed(hash string) string {
 	return s.join() + "_" + hash
 }
 
+// dirt matches characters that are not allowed in a name.
+var dirt = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
 // cleanPart returns a part of a name with each run of characters that are not
-// allowed replaced by an underscore, and empty if that leaves nothing to read. A
-// part that comes out longer than any name is not cleaned to its end.
+// allowed replaced by an underscore, and empty if that leaves nothing to read.
 func cleanPart(part, empty string) string {
-	dirty := 0
-	for dirty < len(part) && allowed(part[dirty]) {
-		dirty++
-	}
-	if dirty == len(part) && part != "" {
+	if part != "" && !dirt.MatchString(part) {
 		return part
 	}
-	var out strings.Builder
-	replaced := false
-	for i := 0; i < len(part) && out.Len() <= maxLength; i++ {
-		if allowed(part[i]) {
-			out.WriteByte(part[i])
-			replaced = false
-		} else if !replaced {
-			out.WriteByte('_')
-			replaced = true
-		}
-	}
-	if cleaned := strings.Trim(out.String(), "_-"); cleaned != "" {
-		return cleaned
-	}
-	return empty
+	return cmp.Or(strings.Trim(dirt.ReplaceAllString(part, "_"), "_-"), empty)
 }
 
 // CleanServer returns the name of a server as it stands in the names of its tools.
@@ -163,6 +149,3 @@ func hash(scheme Scheme, server, tool string) string {
 func letter(c byte) bool { return 'a' <= c && c <= 'z' || upper(c) || c == '_' }
 
 func upper(c byte) bool { return 'A' <= c && c <= 'Z' }
-
-// allowed reports whether a name may have c in it.
-func allowed(c byte) bool { return letter(c) || '0' <= c && c <= '9' || c == '-' }

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"math"
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strconv"
@@ -147,39 +148,15 @@ func (d *ruleset) takesPattern(pattern string) bool {
 	if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
 		return d.lookaround && hasLookaround(pattern)
 	}
-	class, before := false, false // within brackets, behind a set such as \w in them
-	for i := 0; i < len(pattern); i++ {
-		rest := pattern[i:]
-		switch c := pattern[i]; {
-		case c == '\\':
-			i++ // there is another one, or it would not have been parsed
-			if strings.IndexByte("pPQEzZACaG", pattern[i]) >= 0 || strings.HasPrefix(rest, `\x{`) {
-				return false
-			}
-			set := strings.IndexByte("dDsSwW", pattern[i]) >= 0
-			if class && set && i >= 3 && pattern[i-2] == '-' && pattern[i-3] != '[' {
-				return false
-			}
-			before = set
-			continue
-		case strings.HasPrefix(rest, "(?") && !strings.HasPrefix(rest, "(?:") && !class:
-			return false // flags and names are written in several ways
-		case strings.HasPrefix(rest, "[:") && class:
-			return false
-		case class && c == '-' && before && !strings.HasPrefix(rest, "-]"):
-			return false // a range from a set
-		case c == '[' && !class:
-			class = true
-			for i+1 < len(pattern) && (pattern[i+1] == '^' || pattern[i+1] == ']') {
-				i++
-			}
-		case c == ']':
-			class = false
-		}
-		before = false
-	}
-	return true
+	return !ownSyntax.MatchString(escapedSign.ReplaceAllString(pattern, "."))
 }
+
+// ownSyntax matches what engines write in several ways: classes by name, flags and named groups, and ranges
+// to or from a set such as \w.
+var (
+	ownSyntax   = regexp.MustCompile(`\\[pPQEzZACaG]|\\x\{|\(\?[^:\]]|\[[^\]]*\[:|\[[^\]]*\\[dDsSwW]-[^\]]|\[[^\]]+-\\[dDsSwW]`)
+	escapedSign = regexp.MustCompile(`\\[^0-9A-Za-z]`)
+)
 
 func hasLookaround(pattern string) bool {
 	return slices.ContainsFunc([]string{"(?=", "(?!", "(?<=", "(?<!"}, func(at string) bool { return strings.Contains(pattern, at) })

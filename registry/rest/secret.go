@@ -100,35 +100,31 @@ func sample(raw string) (string, error) {
 	return expand(raw, func(string) (string, error) { return "x", nil })
 }
 
+// reference matches ${NAME}, $$ and a dollar that begins neither.
+var reference = regexp.MustCompile(`\$\{[^}]*\}?|\$\$?`)
+
 // expand returns a text of an API with the values of the secrets that it refers to.
-func expand(raw string, value func(name string) (string, error)) (string, error) {
-	var text strings.Builder
-	for raw != "" {
-		before, after, found := strings.Cut(raw, "$")
-		text.WriteString(before)
+func expand(raw string, value func(name string) (string, error)) (text string, err error) {
+	text = reference.ReplaceAllStringFunc(raw, func(found string) (v string) {
+		name, isName := strings.CutPrefix(found, "${")
+		name, closed := strings.CutSuffix(name, "}")
 		switch {
-		case !found:
-			return text.String(), nil
-		case strings.HasPrefix(after, "{"):
-			name, rest, closed := strings.Cut(after[1:], "}")
-			if !closed {
-				return "", errors.New("has a ${ that is not closed: add }, or write $${ for the characters themselves")
-			}
-			if !secretName.MatchString(name) {
-				return "", errors.New("has a reference that is none: write ${NAME} with letters, digits and _ . - / in it, or $${ for the characters themselves")
-			}
-			v, err := value(name)
-			if err != nil {
-				return "", err
-			}
-			text.WriteString(v)
-			raw = rest
+		case err != nil:
+		case !isName:
+			return "$"
+		case !closed:
+			err = errors.New("has a ${ that is not closed: add }, or write $${ for the characters themselves")
+		case !secretName.MatchString(name):
+			err = errors.New("has a reference that is none: write ${NAME} with letters, digits and _ . - / in it, or $${ for the characters themselves")
 		default:
-			text.WriteByte('$')
-			raw = strings.TrimPrefix(after, "$")
+			v, err = value(name)
 		}
+		return v
+	})
+	if err != nil {
+		return "", err
 	}
-	return text.String(), nil
+	return text, nil
 }
 
 // secretName matches the name of a secret.

@@ -12,23 +12,9 @@ const maxName = 64
 // nameOf makes a name of a text: the characters A-Z a-z 0-9 _ - and the dot stay, and
 // what lies between becomes one _ each.
 func nameOf(text string, most int) string {
-	var b strings.Builder
-	gap := false
-	for _, r := range text {
-		if r|0x20 >= 'a' && r|0x20 <= 'z' && r < 0x80 || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.' {
-			if gap && b.Len() > 0 {
-				b.WriteByte('_')
-			}
-			gap = false
-			b.WriteRune(r)
-		} else {
-			gap = true
-		}
-		if b.Len() >= most {
-			break
-		}
-	}
-	name := cutName(b.String(), most)
+	name := cutName(strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return !(r|0x20 >= 'a' && r|0x20 <= 'z' && r < 0x80 || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')
+	}), "_"), most)
 	if trimmed := strings.TrimLeft(name, ".-"); trimmed != name {
 		name = strings.TrimLeft(trimmed, "._-")
 	}
