@@ -94,24 +94,11 @@ func classify(r rune) class {
 	return separator
 }
 
-// isUnspaced reports whether a character is of a block of a script that is written
+// isUnspaced reports whether a character is of a script that is written
 // without spaces between words, or with few.
 func isUnspaced(r rune) bool {
-	switch {
-	case r < 0xe00:
-		return false
-	case r < 0xf00, // Thai, Lao
-		r >= 0x1000 && r < 0x10a0, // Burmese
-		r >= 0x1780 && r < 0x1800, // Khmer
-		r >= 0x3040 && r < 0x3100, // kana
-		r >= 0x3400 && r < 0xa000, // Han
-		r >= 0xac00 && r < 0xd7b0, // Hangul
-		r >= 0xf900 && r < 0xfb00, // Han
-		r >= 0xff66 && r < 0xffa0, // kana
-		r >= 0x20000 && r < 0x40000:
-		return true
-	}
-	return false
+	return r >= 0xe00 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Myanmar, unicode.Khmer, unicode.Hiragana, unicode.Katakana, unicode.Han, unicode.Hangul) ||
+		r == 'ー' || r == 'ｰ'
 }
 
 // startsWord reports whether a text starts with a letter.

@@ -13,26 +13,18 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// A Model goes on with a conversation. It is what [Console.Sample] puts behind the
-// user's consent. It must respect MaxTokens, and
-// end with its context.
-//
-// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
-// with older servers, and with newer ones that still use it.
-type Model func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error)
-
 var errNoAnswer = errors.New("ask: the model gave no answer")
 
 // Sample returns a handler of sampling requests. It shows the request to the user,
 // calls model if they agree, shows them the answer, and asks again before the answer
-// goes to the server. If they do not agree the error is [mcp.ErrRejected]. A nil model is
+// goes to the server. The model must respect MaxTokens, and end with its context. If they do not agree the error is [mcp.ErrRejected]. A nil model is
 // the user, who types the answer.
 //
 // Other questions can be asked while the model works.
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 // with older servers, and with newer ones that still use it.
-func (c *Console) Sample(model Model) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
+func (c *Console) Sample(model func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error)) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
 	if model == nil {
 		return c.sampleByHand
 	}

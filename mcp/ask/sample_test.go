@@ -21,7 +21,7 @@ const conversation = `{"maxTokens":7,"systemPrompt":"Be brief","includeContext":
 	{"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[{"type":"image","data":"AAEC","mimeType":"image/png"}],"structuredContent":{"n":1}}]}],
 	"tools":[{"name":"look","inputSchema":{}}]}`
 
-func says(text string) ask.Model {
+func says(text string) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
 	return func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
 		return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, Model: "m"}, nil
 	}
@@ -70,7 +70,7 @@ func TestConsoleSampleRejected(t *testing.T) {
 
 func TestSampleModelFails(t *testing.T) {
 	errModel := errors.New("overloaded")
-	for _, model := range []ask.Model{
+	for _, model := range []func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error){
 		func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, errModel },
 		func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, nil },
 	} {

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -61,20 +62,13 @@ func (f *Field) callsSecret(text string) bool {
 	return false
 }
 
+// capital matches where a word begins in fooBar.
+var capital = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
+
 // wordsOf returns the words of a name or title as [textguard.Skeleton] writes them,
-// without numbers at
-// their ends and the s of a plural.
+// without numbers at their ends and the s of a plural.
 func wordsOf(text string) []string {
-	var parted strings.Builder
-	lower := false
-	for _, r := range text {
-		if unicode.IsUpper(r) && lower { // fooBar
-			parted.WriteByte('_')
-		}
-		lower = unicode.IsLower(r)
-		parted.WriteRune(r)
-	}
-	words := strings.FieldsFunc(parted.String(), func(r rune) bool {
+	words := strings.FieldsFunc(capital.ReplaceAllString(text, "${1}_$2"), func(r rune) bool {
 		return r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r) || unicode.IsSpace(r)
 	})
 	for i, word := range words {
