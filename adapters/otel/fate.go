@@ -21,28 +21,23 @@ type fate struct {
 // toolError is the kind of a tool's failure.
 const toolError = "tool_error"
 
+// kinds are those of classes that have another name here.
+var kinds = map[failure.Class]string{
+	failure.None: "", failure.Cancelled: "canceled", failure.Unreachable: "unavailable", failure.Lost: "outcome_unknown",
+	failure.TooLarge: "limit_exceeded", failure.Protocol: "invalid_response", failure.Timeout: failure.Timeout.String(),
+	failure.LoginRequired: failure.LoginRequired.String(), failure.Denied: failure.Denied.String(), failure.Busy: failure.Busy.String(),
+	failure.Closed: failure.Closed.String(),
+}
+
 // fateOf returns the fate for an error.
 func fateOf(err error) fate {
-	switch class := failure.Of(err); class {
-	case failure.None:
-		return fate{}
-	case failure.Cancelled:
-		return fate{kind: "canceled"}
-	case failure.Unreachable:
-		return fate{kind: "unavailable"}
-	case failure.Lost:
-		return fate{kind: "outcome_unknown"}
-	case failure.TooLarge:
-		return fate{kind: "limit_exceeded"}
-	case failure.Protocol:
-		return fate{kind: "invalid_response"}
-	case failure.Timeout, failure.LoginRequired, failure.Denied, failure.Busy, failure.Closed:
-		return fate{kind: class.String()}
-	case failure.ServerError:
-		if answered, ok := errors.AsType[*mcp.JSONRPCError](err); ok && answered != nil {
-			code := strconv.FormatInt(answered.Code, 10)
-			return fate{code, code, answered.Message}
-		}
+	class := failure.Of(err)
+	if kind, ok := kinds[class]; ok {
+		return fate{kind: kind}
+	}
+	if answered, ok := errors.AsType[*mcp.JSONRPCError](err); ok && answered != nil && class == failure.ServerError {
+		code := strconv.FormatInt(answered.Code, 10)
+		return fate{code, code, answered.Message}
 	}
 	return fate{kind: other}
 }
@@ -66,26 +61,27 @@ func fateOfCall(res *mcp.CallToolResult, err error) fate {
 		return fate{kind: toolError}
 	case err == nil, is[*registry.ApprovalRequiredError](err): // a call that waits has not failed
 		return fate{}
-	case is[*registry.PanicError](err):
-		return fate{kind: "panic"}
-	case is[*approval.DeniedError](err):
-		return fate{kind: "denied"}
-	case is[*approval.PolicyError](err):
-		return fate{kind: "policy_failed"}
-	case is[*registry.QuarantinedError](err):
-		return fate{kind: "quarantined"}
-	case is[*registry.UnknownToolError](err):
-		return fate{kind: "unknown_tool"}
-	case is[*registry.NotReadyError](err) && failure.Of(err) != failure.LoginRequired:
-		return fate{kind: "server_not_ready"}
-	case is[*registry.ArgumentsError](err):
-		return fate{kind: "invalid_arguments"}
-	case is[*approval.StaleError](err), is[*approval.UnknownError](err):
-		return fate{kind: "approval_void"}
-	case is[*registry.ResultError](err):
-		return fate{kind: "invalid_response"}
+	}
+	for _, of := range callKinds {
+		if of.is(err) {
+			return fate{kind: of.kind}
+		}
 	}
 	return fateOf(err)
+}
+
+// callKinds are those of what a registry says, the first that fits.
+var callKinds = []struct {
+	is   func(error) bool
+	kind string
+}{
+	{is[*registry.PanicError], "panic"}, {is[*approval.DeniedError], "denied"}, {is[*approval.PolicyError], "policy_failed"},
+	{is[*registry.QuarantinedError], "quarantined"}, {is[*registry.UnknownToolError], "unknown_tool"},
+	{func(err error) bool {
+		return is[*registry.NotReadyError](err) && failure.Of(err) != failure.LoginRequired
+	}, "server_not_ready"},
+	{is[*registry.ArgumentsError], "invalid_arguments"}, {is[*approval.StaleError], "approval_void"}, {is[*approval.UnknownError], "approval_void"},
+	{is[*registry.ResultError], "invalid_response"},
 }
 
 // is reports whether an error is, or wraps, one of a type.
