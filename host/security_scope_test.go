@@ -147,7 +147,7 @@ func readings() []reading {
 			return p.applied(config.Merge(configs...), err)
 		}},
 		{"`Open` with `Options.Config.Scope`", func(p *project, path string) *host.Host { return p.open(path, asProject()) }},
-		{"`OpenStore` with a `FileStore` that has the scope", func(p *project, path string) *host.Host { return p.openStore(path) }},
+		{"`OpenStore` with a store of a file that has the scope", func(p *project, path string) *host.Host { return p.openStore(path) }},
 		{"`OpenStore`, the scope in `Options.Config`", func(p *project, path string) *host.Host {
 			h, err := openStore(p.Context(), edit.OpenFileStore(path, nil), p.options(asProject()))
 			return p.opened(h, err)

@@ -29,7 +29,7 @@ func editFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	t.Helper()
 	path := filepath.Join(t.TempDir(), filepath.Base(filename))
 	assert.OK(t, os.WriteFile(path, data, 0o600))
-	check := func(what string, do func(*edit.FileStore) error) {
+	check := func(what string, do func(record.Store) error) {
 		assert.OK(t, os.WriteFile(path, data, 0o600))
 		if err := do(edit.OpenFileStore(path, opts)); err != nil {
 			faults = append(faults, fmt.Sprintf("%s: %v", what, err))
@@ -40,7 +40,7 @@ func editFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	if err != nil && !errors.As(err, &none) {
 		return nil
 	}
-	check("add", func(s *edit.FileStore) error {
+	check("add", func(s record.Store) error {
 		if _, err := record.Add(t.Context(), s, &config.Server{Name: "added by the test", Command: "x"}); err != nil {
 			return err
 		}
@@ -57,25 +57,25 @@ func editFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	sound := slices.DeleteFunc(c.Servers, func(s *config.Server) bool { return s.Err != nil || titles[s.Title] > 1 })
 	for i, s := range sound {
 		if form == 0 || i == (form+2)%len(sound) {
-			check("env: "+s.Title, func(f *edit.FileStore) error { return twice(t.Context(), f, s.Title, addsOne) })
-			check("off: "+s.Title, func(f *edit.FileStore) error { return twice(t.Context(), f, s.Title, switches) })
+			check("env: "+s.Title, func(f record.Store) error { return twice(t.Context(), f, s.Title, addsOne) })
+			check("off: "+s.Title, func(f record.Store) error { return twice(t.Context(), f, s.Title, switches) })
 		}
 	}
 	return faults
 }
 
 // sameBytes returns err, or how the text of a file differs from what it is to be.
-func sameBytes(err error, s *edit.FileStore, want []byte) error {
-	if got, readErr := os.ReadFile(s.Path()); err == nil && !bytes.Equal(got, want) {
+func sameBytes(err error, s record.Store, want []byte) error {
+	if got, readErr := os.ReadFile(s.(interface{ Path() string }).Path()); err == nil && !bytes.Equal(got, want) {
 		return fmt.Errorf("got\n%s\nwant\n%s, %w", got, want, readErr)
 	}
 	return err
 }
 
 // twice changes a server and changes it back, and again; patches returns the two changes.
-func twice(ctx context.Context, s *edit.FileStore, name string, patches func(r *config.Server) (there, back *record.Patch)) (err error) {
+func twice(ctx context.Context, s record.Store, name string, patches func(r *config.Server) (there, back *record.Patch)) (err error) {
 	for range 2 {
-		start, _ := os.ReadFile(s.Path())
+		start, _ := os.ReadFile(s.(interface{ Path() string }).Path())
 		before, err1 := record.Find(ctx, s, name)
 		there, back := patches(record.Of(before.Record))
 		_, _, err2 := record.Update(ctx, s, name, there)

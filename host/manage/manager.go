@@ -50,7 +50,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Manager, error) {
 	}
 	store := edit.OpenFileStore(path, o.Host.Config)
 	if dir := statedir.Folder(o.Host.StateDir); dir != "" {
-		store.Keep(filepath.Join(dir, "records", statedir.Name(path)))
+		store = edit.OpenKeptFileStore(path, filepath.Join(dir, "records", statedir.Name(path)), o.Host.Config)
 	}
 	return newManager(h, store, o, path), nil
 }

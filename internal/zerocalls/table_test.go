@@ -110,7 +110,7 @@ var types = []any{
 	(*access.Caller)(nil), (*access.Key)(nil), (*access.Keys)(nil), (*access.RefusedError)(nil),
 	(*access.Resource)(nil), (*activity.File)(nil), (*activity.Filter)(nil), (*activity.Log)(nil),
 	(*activity.Memory)(nil), (*page.Page)(nil), (*admin.Feed)(nil), (*apps.Apps)(nil),
-	(*apps.Shown)(nil), (*edit.FileStore)(nil), (*edit.Import)(nil), (*edit.Remark)(nil),
+	(*apps.Shown)(nil), (*edit.Import)(nil), (*edit.Remark)(nil),
 	(*config.Error)(nil), (*config.Format)(nil), (*config.NoServersError)(nil), (*config.Scope)(nil),
 	(*config.Secret)(nil), (*config.Server)(nil), (*config.Shadow)(nil), (*config.Source)(nil),
 	(*config.UnsetVariableError)(nil), (*consent.Book)(nil), (*consent.Error)(nil), (*consent.Launch)(nil),

@@ -99,16 +99,14 @@ func ExampleOpenFileStore() {
 }
 
 // What was removed from a config file is taken back, by a store that keeps it.
-func ExampleFileStore_Keep() {
+func ExampleOpenKeptFileStore() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer os.RemoveAll(dir)
-	store := edit.OpenFileStore(filepath.Join(dir, "mcp.json"), nil)
-	store.Keep(filepath.Join(dir, "state", "records.json"))
-
+	store := edit.OpenKeptFileStore(filepath.Join(dir, "mcp.json"), filepath.Join(dir, "state", "records.json"), nil)
 	ctx := context.Background()
 	added, err := record.Add(ctx, store, &config.Server{Name: "files", Command: "npx"})
 	if err != nil {

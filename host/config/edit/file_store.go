@@ -21,14 +21,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// A FileStore is a [record.Store] over a config file, in any format that is read. An edit
-// of the file meanwhile, by hand or by another program, is not lost: a save writes one
-// entry, in the file as it is at that moment, and comments, order and keys that are not
-// known stay. [FileStore.Keep] says how it keeps what the
-// file does not hold.
-//
-// Revisions are those of one FileStore: another one, of the same file too, has others.
-type FileStore struct {
+// A fileStore is a [record.Store] over a config file.
+type fileStore struct {
 	path  string
 	opts  config.Options
 	key   []byte                   // of revisions, which must not tell short secrets
@@ -42,21 +36,39 @@ type FileStore struct {
 // file the format of its name or extension, or else mcpServers. With [config.ScopeLocal] it is the
 // section for Options.Project that is read and changed, and made if need be. Nothing is
 // read yet.
-func OpenFileStore(path string, opts *config.Options) *FileStore {
-	f := &FileStore{path: path, key: make([]byte, sha256.Size), opts: *cmp.Or(opts, new(config.Options))}
-	f.keepHistory(storage.NewMemory(), "in memory")
+//
+// An edit of the file meanwhile, by hand or by another program, is not lost: a save writes one
+// entry, in the file as it is at that moment, and comments, order and keys that are not
+// known stay. IDs, times and deleted records, which the file does not hold, last as long as the
+// store does, see [OpenKeptFileStore]. Revisions are those of one store: another one, of the same
+// file too, has others.
+func OpenFileStore(path string, opts *config.Options) record.Store {
+	return openFileStore(path, opts, storage.NewMemory(), "in memory")
+}
+
+// OpenKeptFileStore is [OpenFileStore], and has the store keep IDs, times and deleted records, with
+// their secrets, in the file at history, which is made for its owner alone. Two stores over one
+// config file have to keep them in the same file. A file that others may write to is an error of
+// the store, where modes say so.
+func OpenKeptFileStore(path, history string, opts *config.Options) record.Store {
+	return openFileStore(path, opts, &document.File{Path: history, Most: maxHistory, Check: ownfile.Check(history, ownfile.Own)}, history)
+}
+
+func openFileStore(path string, opts *config.Options, past document.Keeper, where string) *fileStore {
+	f := &fileStore{path: path, key: make([]byte, sha256.Size), opts: *cmp.Or(opts, new(config.Options))}
+	f.past, f.where = document.New(past, "history", decodeHistory, history.encode), where
 	_, _ = rand.Read(f.key) // never fails
 	return f
 }
 
 // Path returns the path of the file.
-func (f *FileStore) Path() string { return f.path }
+func (f *fileStore) Path() string { return f.path }
 
 // Config returns what Records does, as servers: it is [config.Load], with the places in the file. A
 // file that does not exist, is empty or has no place for servers has none. If opts leaves out Format, Formats or Project
-// they are as [OpenFileStore] was told; of the two scopes the one that trusts less
+// they are as the store was told; of the two scopes the one that trusts less
 // counts.
-func (f *FileStore) Config(ctx context.Context, opts *config.Options) (*config.Config, error) {
+func (f *fileStore) Config(ctx context.Context, opts *config.Options) (*config.Config, error) {
 	o := f.opts
 	if opts != nil {
 		o = *opts
@@ -74,7 +86,7 @@ func (f *FileStore) Config(ctx context.Context, opts *config.Options) (*config.C
 }
 
 // Records implements [record.Store].
-func (f *FileStore) Records(ctx context.Context) ([]record.Stored, error) {
+func (f *fileStore) Records(ctx context.Context) ([]record.Stored, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -107,7 +119,7 @@ func (f *FileStore) Records(ctx context.Context) ([]record.Stored, error) {
 }
 
 // stored returns what a file says as records with revisions.
-func (f *FileStore) stored(said *content) ([]record.Stored, error) {
+func (f *fileStore) stored(said *content) ([]record.Stored, error) {
 	records := said.records()
 	all := make([]record.Stored, len(records))
 	for i, r := range records {
@@ -120,14 +132,14 @@ func (f *FileStore) stored(said *content) ([]record.Stored, error) {
 	return all, nil
 }
 
-func (f *FileStore) revision(encoded []byte) record.Revision {
+func (f *fileStore) revision(encoded []byte) record.Revision {
 	mac := hmac.New(sha256.New, f.key)
 	mac.Write(encoded)
 	return record.Revision(hex.EncodeToString(mac.Sum(nil)[:16]))
 }
 
 // Save implements [record.Store].
-func (f *FileStore) Save(ctx context.Context, name string, r *config.Server, old record.Revision) (record.Revision, error) {
+func (f *fileStore) Save(ctx context.Context, name string, r *config.Server, old record.Revision) (record.Revision, error) {
 	r = record.Of(r)
 	entry, err := r.Entry()
 	if err != nil {
@@ -167,7 +179,7 @@ func (f *FileStore) Save(ctx context.Context, name string, r *config.Server, old
 }
 
 // Delete implements [record.Store].
-func (f *FileStore) Delete(ctx context.Context, name string, old record.Revision) error {
+func (f *fileStore) Delete(ctx context.Context, name string, old record.Revision) error {
 	var at int
 	return f.change(ctx, true, func(d *draft, all []record.Stored) (err error) {
 		if at, err = record.PlaceOf(all, name, name, old); err == nil && at < 0 {
@@ -181,7 +193,7 @@ func (f *FileStore) Delete(ctx context.Context, name string, old record.Revision
 }
 
 // Deleted implements [record.Store]. The last 100 are kept.
-func (f *FileStore) Deleted(ctx context.Context) ([]record.Stored, error) {
+func (f *fileStore) Deleted(ctx context.Context) ([]record.Stored, error) {
 	all, err := f.Records(ctx)
 	if err != nil {
 		return nil, err
@@ -194,7 +206,7 @@ func (f *FileStore) Deleted(ctx context.Context) ([]record.Stored, error) {
 }
 
 // Restore implements [record.Store]. The record comes last in the file.
-func (f *FileStore) Restore(ctx context.Context, id string) error {
+func (f *fileStore) Restore(ctx context.Context, id string) error {
 	var r *config.Server
 	return f.change(ctx, false, func(d *draft, all []record.Stored) error {
 		past, err := f.history(ctx)
@@ -224,18 +236,10 @@ func (f *FileStore) Restore(ctx context.Context, id string) error {
 	})
 }
 
-// Keep has the store keep IDs, times and deleted records, with their secrets, in the
-// file at path, which is made for its owner alone. Without it they last as long as the
-// store does. Two stores over one config file have to keep them in the same file. A file that
-// others may write to is an error, where modes say so. Call it before anything else.
-func (f *FileStore) Keep(path string) {
-	f.keepHistory(&document.File{Path: path, Most: maxHistory, Check: ownfile.Check(path, ownfile.Own)}, path)
-}
-
 // change changes the file as replaceFile does; all are the records that stand in it. While no
 // other program of this library changes it, note notes that in the history: before the file
 // is replaced if that removes what must not be lost.
-func (f *FileStore) change(ctx context.Context, removes bool, change func(d *draft, all []record.Stored) error, note func(past *history, all []record.Stored) error) error {
+func (f *fileStore) change(ctx context.Context, removes bool, change func(d *draft, all []record.Stored) error, note func(past *history, all []record.Stored) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -23,16 +23,19 @@ import (
 const longSecret = "sk-0123456789abcd"
 
 // place writes a file and returns the store over it.
-func place(t *testing.T, name, text string, opts *config.Options) *edit.FileStore {
+func place(t *testing.T, name, text string, opts *config.Options) record.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	assert.OK(t, os.WriteFile(path, []byte(text), 0o640))
 	return edit.OpenFileStore(path, opts)
 }
 
-func content(t *testing.T, s *edit.FileStore) string {
+// pathOf returns the path of the file of a store.
+func pathOf(s record.Store) string { return s.(interface{ Path() string }).Path() }
+
+func content(t *testing.T, s record.Store) string {
 	t.Helper()
-	return string(assert.Value(os.ReadFile(s.Path()))(t))
+	return string(assert.Value(os.ReadFile(pathOf(s)))(t))
 }
 
 // update applies a patch in JSON to a record of a store.
@@ -74,7 +77,7 @@ func TestFileStoreKeepsTheRest(t *testing.T) {
 	got := content(t, s)
 	assert.Lacks(t, got, "description")
 	assert.True(t, len(got) <= len(before)+2, "nothing is left")
-	info, err := os.Stat(s.Path())
+	info, err := os.Stat(pathOf(s))
 	assert.True(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o640), "%v, %v", info, err)
 }
 
@@ -96,16 +99,16 @@ func TestFileStoreOfOtherFormats(t *testing.T) {
 	s := place(t, "mcp.json", "{\n\t\"servers\": {\n\t\t\"a\": {\"type\": \"stdio\", \"command\": \"x\"}\n\t}, // end\n\t\"inputs\": []\n}\n", &config.Options{Format: "vscode"})
 	update(t, s, "a", `{"args": ["--key", "${input:key}"]}`)
 	assert.Value(s.Save(t.Context(), "", &config.Server{Name: "b", URL: "https://h/", Transport: config.TransportHTTP}, ""))(t)
-	c := assert.Value(s.Config(t.Context(), nil))(t)
+	c := assert.Value(record.Read(t.Context(), s, nil))(t)
 	assert.Equal(t, [...]any{c.Format, len(c.Servers), c.Servers[1].URL}, [...]any{"vscode", 2, "https://h/"})
 	assert.Contains(t, content(t, s), "// end")
 }
 
 func TestFileStoreMakesTheFile(t *testing.T) {
 	s := edit.OpenFileStore(filepath.Join(t.TempDir(), "mcp.json"), nil)
-	assert.Equal(t, len(assert.Value(s.Config(t.Context(), nil))(t).Servers), 0, "servers")
+	assert.Equal(t, len(assert.Value(record.Read(t.Context(), s, nil))(t).Servers), 0, "servers")
 	assert.Value(s.Save(t.Context(), "", &config.Server{Name: "a", Command: "x"}, ""))(t)
-	info, err := os.Stat(s.Path())
+	info, err := os.Stat(pathOf(s))
 	assert.True(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o600), "%v, %v", info, err)
 }
 
@@ -123,7 +126,7 @@ func TestFileStoreOfManyProcesses(t *testing.T) {
 	s := place(t, "mcp.json", `{"mcpServers": {"count": {"command": "x"}}} // kept`, nil)
 	var wg sync.WaitGroup
 	for i := range 3 {
-		wg.Go(process(t, fmt.Sprintf("store %s|p%d-", s.Path(), i)))
+		wg.Go(process(t, fmt.Sprintf("store %s|p%d-", pathOf(s), i)))
 	}
 	wg.Wait()
 	all := assert.Value(s.Records(t.Context()))(t)
@@ -137,9 +140,9 @@ func TestFileStoreOfAReadOnlyFolder(t *testing.T) {
 		t.Skip("everything can be written here")
 	}
 	s := place(t, "mcp.json", `{"mcpServers": {}}`, nil)
-	assert.OK(t, os.Chmod(filepath.Dir(s.Path()), 0o500))
-	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(s.Path()), 0o700) })
-	assert.Contains(t, fmt.Sprint(assert.Err(s.Save(t.Context(), "", &config.Server{Name: "a", Command: "x"}, ""))), s.Path())
+	assert.OK(t, os.Chmod(filepath.Dir(pathOf(s)), 0o500))
+	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(pathOf(s)), 0o700) })
+	assert.Contains(t, fmt.Sprint(assert.Err(s.Save(t.Context(), "", &config.Server{Name: "a", Command: "x"}, ""))), pathOf(s))
 }
 
 func TestReadStoreOfMemory(t *testing.T) {
@@ -204,11 +207,7 @@ func encoded(t *testing.T, r *config.Server) []byte {
 func TestFileStoreKeepsItsPast(t *testing.T) {
 	s := place(t, "mcp.json", `{"mcpServers": {"files": {"command": "x", "env": {"KEY": "`+longSecret+`"}}, "web": {"url": "https://h/"}}}`, nil)
 	path := filepath.Join(t.TempDir(), "state", "records.json")
-	again := func() *edit.FileStore {
-		s := edit.OpenFileStore(s.Path(), nil)
-		s.Keep(path)
-		return s
-	}
+	again := func() record.Store { return edit.OpenKeptFileStore(pathOf(s), path, nil) }
 	find := func(name string) record.Stored {
 		t.Helper()
 		at, err := record.Find(t.Context(), again(), name)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/record"
-	"github.com/mcpbelt/mcpbelt/internal/document"
 )
 
 const (
@@ -20,7 +19,7 @@ const (
 	maxArchived = 100
 )
 
-// A history is what a [FileStore] knows of its records beside what the file says: their
+// A history is what a [fileStore] knows of its records beside what the file says: their
 // IDs, their times, and those that were deleted. The zero history knows nothing. One that
 // is kept is not changed.
 type history struct {
@@ -47,18 +46,13 @@ func (h history) encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// keepHistory has the store keep its history in a keeper.
-func (f *FileStore) keepHistory(keeper document.Keeper, where string) {
-	f.past, f.where = document.New(keeper, "history", decodeHistory, history.encode), where
-}
-
 // history returns what is kept.
-func (f *FileStore) history(ctx context.Context) (history, error) {
+func (f *fileStore) history(ctx context.Context) (history, error) {
 	h, err := f.past.Load(ctx)
 	return h, f.failHistory(err)
 }
 
-func (f *FileStore) failHistory(err error) error {
+func (f *fileStore) failHistory(err error) error {
 	if err == nil {
 		return nil
 	}

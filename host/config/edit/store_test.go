@@ -35,7 +35,7 @@ func TestStores(t *testing.T) {
 	}{
 		{"file", func(t testing.TB) record.Store {
 			return edit.OpenFileStore(filepath.Join(t.TempDir(), "mcp.json"), nil)
-		}, func(s record.Store) record.Store { return edit.OpenFileStore(s.(*edit.FileStore).Path(), nil) }},
+		}, func(s record.Store) record.Store { return edit.OpenFileStore(pathOf(s), nil) }},
 		{"storage", func(testing.TB) record.Store {
 			in := storage.NewMemory()
 			return kept{record.NewStore(in, "servers"), in}

@@ -81,18 +81,18 @@ func (b *Belt) loadRecords(ctx context.Context) (*Catalog, error) {
 	return &Catalog{Config: c, Servers: c.Servers}, nil
 }
 
-// OwnFile opens the config file of --config or the user's own one as a store, with the options that read it.
+// OwnFile returns the config file of --config or the user's own one, with the options that read it.
 // The error has no file to name.
-func (b *Belt) OwnFile() (*edit.FileStore, *config.Options, error) {
-	file, read := b.UserFile(), b.Reading()
+func (b *Belt) OwnFile() (file string, read *config.Options, err error) {
+	file, read = b.UserFile(), b.Reading()
 	read.Scope = config.ScopeUser
 	if b.ConfigFile != "" {
 		file, read.Scope = b.Abs(b.ConfigFile), ""
 	}
 	if file == "" {
-		return nil, nil, &cli.Error{Exit: cli.Failed, Message: "there is no config file", Cure: "set HOME, or name a file with --config"}
+		return "", nil, &cli.Error{Exit: cli.Failed, Message: "there is no config file", Cure: "set HOME, or name a file with --config"}
 	}
-	return edit.OpenFileStore(file, read), read, nil
+	return file, read, nil
 }
 
 // ImportServers puts the servers of the config file into the database if it never had any, and returns their
@@ -105,11 +105,11 @@ func (b *Belt) ImportServers(ctx context.Context) (int, error) {
 	if _, err := sealed.Load(ctx, recordsName, ""); !errors.Is(err, storage.ErrNotFound) {
 		return 0, database.Unusable(err)
 	}
-	file, _, err := b.OwnFile()
+	file, read, err := b.OwnFile()
 	if err != nil {
 		return 0, nil // there is nothing to import
 	}
-	all, err := file.Records(ctx)
+	all, err := edit.OpenFileStore(file, read).Records(ctx)
 	if err != nil {
 		return 0, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, whose servers go into the database", Err: err}
 	}
@@ -122,7 +122,7 @@ func (b *Belt) ImportServers(ctx context.Context) (int, error) {
 	for _, s := range all {
 		r := *s.Record
 		if r.Cwd != "" && !filepath.IsAbs(r.Cwd) && !strings.HasPrefix(r.Cwd, "$") {
-			r.Cwd = filepath.Join(filepath.Dir(file.Path()), r.Cwd)
+			r.Cwd = filepath.Join(filepath.Dir(file), r.Cwd)
 		}
 		if _, err := store.Save(ctx, "", &r, ""); err != nil {
 			return 0, err

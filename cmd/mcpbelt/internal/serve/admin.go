@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
 	"github.com/mcpbelt/mcpbelt/host/apps"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/loginpage"
@@ -89,12 +90,13 @@ func (s *station) records(ctx context.Context) (record.Store, *manage.Options, e
 			Host: host.Options{Config: s.belt.Reading()}, Statuses: record.NewStatuses(s.belt.Database.Kept(), "statuses"),
 		}, err
 	}
-	store, read, err := s.belt.OwnFile()
+	file, read, err := s.belt.OwnFile()
 	if err != nil {
 		return nil, nil, err
 	}
+	store := edit.OpenFileStore(file, read)
 	if dir := s.belt.Env.StateDir; dir != "" {
-		store.Keep(filepath.Join(dir, "records", statedir.Name(store.Path())))
+		store = edit.OpenKeptFileStore(file, filepath.Join(dir, "records", statedir.Name(file)), read)
 	}
 	return store, &manage.Options{Host: host.Options{Config: read}}, nil
 }
