@@ -2,12 +2,13 @@ package admin
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
 // mayReach fails if a record that the caller writes reads what only the process may: it names a file, the
@@ -21,17 +22,12 @@ func (q *request) mayReach(before, after *config.Server) error {
 	if isLocal(after) {
 		return nil // mayStartRecord decides about it
 	}
-	now, err := reachOf(after)
-	if err != nil {
-		return err
-	}
-	if before != nil {
-		if was, err := reachOf(before); err == nil && slices.Equal(now, was) {
-			return nil
-		}
+	now := reachOf(after)
+	if before != nil && now == reachOf(before) {
+		return nil
 	}
 	var said any
-	if err := json.Unmarshal(now, &said); err != nil {
+	if err := json.Unmarshal([]byte(now), &said); err != nil {
 		return err
 	}
 	if after.Kind() == config.TransportUnix || after.TLS != nil && *after.TLS != (config.TLS{}) || refers(said, q.opts.Variables) {
@@ -54,11 +50,12 @@ func (q *request) maySay(before, after *config.Server) error {
 }
 
 // reachOf returns what decides where a remote server is and what it is sent, as JSON.
-func reachOf(r *config.Server) ([]byte, error) {
-	return record.Encode(&config.Server{
-		Title: "r", Transport: r.Transport, URL: r.URL, Headers: r.Headers, Proxy: r.Proxy, TLS: r.TLS,
-		Identity: r.Identity, UserHeader: r.UserHeader, Auth: r.Auth, Extra: r.Extra,
+func reachOf(r *config.Server) string {
+	entry := entryOf(r)
+	maps.DeleteFunc(entry, func(key string, _ json.RawMessage) bool {
+		return slices.Contains(dialect.OwnKeys(), key) && !slices.Contains([]string{"transport", "url", "headers", "proxy", "tls", "identity", "userHeader", "auth"}, key)
 	})
+	return jsonText(entry)
 }
 
 // reference finds what an entry may refer by, and the two dollars that stand for one.

@@ -76,18 +76,16 @@ func (k *keeper) read(ctx context.Context) map[string]record.LastStatus {
 	return kept
 }
 
-// keep tells the store how the servers stand; ended means that they are about to be stopped.
+// keep tells the store what became of the servers; ended means that they are about to be stopped. If
+// that fails, the next change tells it.
 func (k *keeper) keep(servers []host.Status, ended bool) {
 	if !k.load() {
 		return
 	}
-	now := map[string]record.LastStatus{}
-	put := func(name string, last record.LastStatus) {
-		if ended && last.Status == record.StatusConnected {
-			last.Status = record.StatusDisconnected
-		}
-		if last != (record.LastStatus{}) {
-			now[name] = last
+	changes := map[string]record.LastStatus{}
+	for name := range k.kept {
+		if k.seen[name] { // else it is about to be started for the first time
+			changes[name] = record.LastStatus{}
 		}
 	}
 	for _, s := range servers {
@@ -96,30 +94,12 @@ func (k *keeper) keep(servers []host.Status, ended bool) {
 		if is, err := k.host.Inspect(s.Name); err == nil {
 			last = lastOf(last, s, is.Entry)
 		}
-		put(s.Name, last)
-	}
-	for name, last := range k.kept {
-		if !k.seen[name] { // it is about to be started for the first time
-			put(name, last)
+		if ended && last.Status == record.StatusConnected {
+			last.Status = record.StatusDisconnected
 		}
+		changes[s.Name] = last
 	}
-	k.save(now)
-}
-
-// save tells the store what differs from what it has. If that fails, the next change
-// tells it.
-func (k *keeper) save(now map[string]record.LastStatus) {
-	changes := map[string]record.LastStatus{}
-	for name, s := range now {
-		if k.kept[name] != s {
-			changes[name] = s
-		}
-	}
-	for name := range k.kept {
-		if _, ok := now[name]; !ok {
-			changes[name] = record.LastStatus{}
-		}
-	}
+	maps.DeleteFunc(changes, func(name string, last record.LastStatus) bool { return k.kept[name] == last })
 	if len(changes) == 0 {
 		return
 	}
@@ -129,7 +109,8 @@ func (k *keeper) save(now map[string]record.LastStatus) {
 		k.logger.Warn("manage: keeping the status of servers: " + err.Error())
 		return
 	}
-	k.kept = now
+	maps.Copy(k.kept, changes)
+	maps.DeleteFunc(k.kept, func(_ string, last record.LastStatus) bool { return last == record.LastStatus{} })
 }
 
 // load reads what the store has, and reports whether it could be read. Statuses of servers

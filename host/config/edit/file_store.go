@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/hmac"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
-	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/document"
 	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -78,6 +76,10 @@ func (f *fileStore) Config(ctx context.Context, opts *config.Options) (*config.C
 		}
 		o.Scope = f.opts.Scope.Stricter(o.Scope)
 	}
+	return f.load(ctx, o)
+}
+
+func (f *fileStore) load(ctx context.Context, o config.Options) (*config.Config, error) {
 	c, err := config.Load(ctx, f.path, &o)
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*config.NoServersError)) {
 		return &config.Config{Path: f.path, Format: o.Format}, nil
@@ -90,23 +92,9 @@ func (f *fileStore) Records(ctx context.Context) ([]record.Stored, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	path, err := atomicfile.Resolve(f.path)
-	var data []byte
-	if err == nil {
-		data, err = readForEdit(path)
-	}
-	if err != nil {
-		return nil, &config.Error{File: f.path, Err: fmt.Errorf("cannot read the config file: %w", plainPathError(err))}
-	}
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, nil
-	}
 	o := f.opts
 	o.AsWritten = true
-	c, err := parseWritten(f.path, data, &o)
-	if errors.As(err, new(*config.NoServersError)) {
-		return nil, nil
-	}
+	c, err := f.load(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -158,16 +146,11 @@ func (f *fileStore) Save(ctx context.Context, name string, r *config.Server, old
 			return err
 		}
 		after, err := f.stored(said)
-		if err != nil {
-			return err
+		at := slices.IndexFunc(after, func(s record.Stored) bool { return s.Record.Title == r.Title }) // which put has checked
+		if err == nil {
+			saved = after[at].Revision
 		}
-		for _, s := range after {
-			if s.Record.Title == r.Title {
-				saved = s.Revision
-				return nil
-			}
-		}
-		return fmt.Errorf("server %q cannot be found in the file that would be written", r.Title)
+		return err
 	}, func(past *history, all []record.Stored) error {
 		past.saved(all, name, r.Title)
 		return nil
