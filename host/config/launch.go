@@ -11,7 +11,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
-	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 // Launch returns what starting the server means, as a person is shown it who decides
@@ -60,16 +59,11 @@ func launchProject(file string) string {
 // entry may change a file that stands there as ${file:path}, so its content counts, too.
 func launchValues(l *consent.Launch, s *Server) {
 	env, headers, clientSecret := s.written()
-	l.Masked = map[string]string{}
 	note := func(key string, written, values map[string]Secret, separator string, spell func(string) string) []string {
 		list := make([]string, 0, len(written))
 		for _, name := range slices.Sorted(maps.Keys(written)) {
 			text := written[name].Reveal()
-			spelled := spell(name)
-			list = append(list, spelled+separator+text)
-			if shown, ok := mask.Value(name, separator, text); ok {
-				l.Masked[spelled] = shown
-			}
+			list = append(list, spell(name)+separator+text)
 			if strings.Contains(text, "{file:") && values[name].Reveal() != text {
 				l.References = append(l.References, fmt.Sprintf("%s.%s: SHA-256 %x", key, name, sha256.Sum256([]byte(values[name].Reveal()))))
 			}

@@ -61,14 +61,10 @@ type Launch struct {
 	// Isolation is how the program is confined, in one line that says it wholly:
 	// kind, image, mounts, network and further arguments. Empty if it is not.
 	Isolation string `json:"isolation,omitempty"`
-
-	// Masked is what String shows in the place of a value in Env or Headers that is a
-	// secret itself, by the name of the variable or header.
-	Masked map[string]string `json:"masked,omitempty"`
 }
 
 // Fingerprint returns the SHA-256, in lower case hexadecimal, of what the launch
-// does: all of it but Title, Source, Accepted and Masked. The order of Env and Headers does not
+// does: all of it but Title, Source and Accepted. The order of Env and Headers does not
 // matter, nor the case of the names of headers. From the fingerprint of a launch with a
 // weak secret in it, the secret could be guessed.
 func (l *Launch) Fingerprint() string {

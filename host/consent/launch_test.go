@@ -72,7 +72,7 @@ func TestFingerprintTellsApart(t *testing.T) {
 		seen[got] = name
 	}
 	same := full()
-	same.Title, same.Source, same.Masked = "y", "z", map[string]string{"B": "****"}
+	same.Title, same.Source = "y", "z"
 	same.Env = []string{"B=1", "A=", "A="}
 	same.Headers = []string{"x-KEY: k", "authorization: ${A}"}
 	assert.Equal(t, same.Fingerprint(), base.Fingerprint(), "what is for the eye, order or spelling makes another fingerprint")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -14,8 +15,8 @@ import (
 // and with all characters escaped that hide or turn what is seen. What else there is to know follows in lines that
 // begin with "# ", which no argument can look like. Of a remote server it is the URL as it is used, on one line.
 //
-// Values of variables and headers are shown as written, and those in Masked as they are
-// there. Arguments and URL may hold secrets, and the decision is about them, so they are
+// Values of variables and headers are shown as written, but for those that are secrets
+// themselves, which are masked. Arguments and URL may hold secrets, and the decision is about them, so they are
 // shown as well: keep the text out of logs.
 func (l *Launch) String() string {
 	if l.URL != "" || l.Path == "" {
@@ -56,8 +57,9 @@ func (l *Launch) connection() string {
 		text += ", with the headers"
 	}
 	for _, header := range l.Headers {
-		if name, _, ok := strings.Cut(header, ": "); ok && l.Masked[name] != "" {
-			header = name + ": " + l.Masked[name]
+		name, value, _ := strings.Cut(header, ": ")
+		if shown, ok := mask.Value(name, ": ", value); ok {
+			header = name + ": " + shown
 		}
 		text += " " + quoteASCII(header)
 	}
@@ -87,8 +89,8 @@ func (l *Launch) assignments() string {
 	plain, odd := "", ""
 	for _, variable := range l.Env {
 		name, value, _ := strings.Cut(variable, "=")
-		if masked := l.Masked[name]; masked != "" {
-			value = masked
+		if shown, ok := mask.Value(name, "=", value); ok {
+			value = shown
 		}
 		if isIdentifier(name) {
 			plain += name + "=" + quote(value) + " "

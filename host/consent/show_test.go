@@ -18,8 +18,8 @@ func TestString(t *testing.T) {
 		l    consent.Launch
 	}{
 		{`/usr/bin/npx -y notes`, consent.Launch{Path: "/usr/bin/npx", Args: []string{"-y", "notes"}}},
-		{`cd /p && KEY='${KEY}' NODE_OPTIONS='--require ./x' TOKEN='to****1234' /usr/bin/npx`, consent.Launch{Path: "/usr/bin/npx", Dir: "/p",
-			Env: []string{"KEY=${KEY}", "NODE_OPTIONS=--require ./x", "TOKEN=tok-01234"}, Masked: map[string]string{"TOKEN": "to****1234"}}},
+		{`cd /p && KEY='${KEY}' NODE_OPTIONS='--require ./x' TOKEN='****' /usr/bin/npx`, consent.Launch{Path: "/usr/bin/npx", Dir: "/p",
+			Env: []string{"KEY=${KEY}", "NODE_OPTIONS=--require ./x", "TOKEN=tok-01234"}}},
 		{"/bin/x\n# server notes\n# identity: each user\n# tools: only read",
 			consent.Launch{Server: "notes", Path: "/bin/x", Identity: "each user", Tools: "only read"}},
 		{"/bin/x\n# server notes\n# tools accepted: 1 by \"ann\"", consent.Launch{Server: "notes", Path: "/bin/x", Accepted: `1 by "ann"`}},
@@ -28,7 +28,7 @@ func TestString(t *testing.T) {
 		{`/bin/echo $'a\nb' $'\x1b[2K' $'\xe2\x80\xae' $'\xff' $'\xe2\x80\x8b' $'\xf3\xa0\x81\x81' $'\xc2\xa0'`, consent.Launch{Path: "/bin/echo", Args: []string{"a\nb", "\x1b[2K", "\u202e", "\xff", "\u200b", "\U000e0041", "\u00a0"}}},
 		{`/bin/echo 'größe 日本'`, consent.Launch{Path: "/bin/echo", Args: []string{"größe 日本"}}},
 		{`/bin/echo $'it\'s\\\x00'`, consent.Launch{Path: "/bin/echo", Args: []string{"it's\\\x00"}}},
-		{`KEY=v env 'a b=' '1=2' /bin/x`, consent.Launch{Path: "/bin/x", Env: []string{"KEY=v", "a b", "1=2"}}},
+		{`MODE=v env 'a b=' '1=2' /bin/x`, consent.Launch{Path: "/bin/x", Env: []string{"MODE=v", "a b", "1=2"}}},
 		{"'if'\n# confined by docker, image \"x\"", consent.Launch{Path: "if", Isolation: `docker, image "x"`}},
 		{"cd /p && /bin/x\n# reads env.K: ${keyring:k}\n# $'reads env.L: ${file:\\xe2\\x80\\xae}'",
 			consent.Launch{Path: "/bin/x", Dir: "/p", References: []string{"env.K: ${keyring:k}", "env.L: ${file:\u202e}"}}},
@@ -37,7 +37,7 @@ func TestString(t *testing.T) {
 		{`cd -- -p && /bin/x`, consent.Launch{Path: "/bin/x", Dir: "-p"}},
 		{`connect by http to 'https://example.com/mcp?key=a&b=c', with the headers 'Authorization: Bearer ${T}' 'X-Key: ****', with the login 'issuer "x"'`,
 			consent.Launch{Transport: "http", URL: "https://example.com/mcp?key=a&b=c", Headers: []string{"Authorization: Bearer ${T}", "X-Key: k"},
-				Masked: map[string]string{"X-Key": "****"}, Login: `issuer "x"`}},
+				Login: `issuer "x"`}},
 		{`connect server notes by http to https://a.example/, with the client's secret '****', with the identity 'each user', with the tools 'not "x"'`,
 			consent.Launch{Server: "notes", Transport: "http", URL: "https://a.example/", ClientSecret: "${A:-secret}", Identity: "each user", Tools: `not "x"`}},
 		{`connect by http to https://a.example/, with the client's secret '${A}'`, consent.Launch{Transport: "http", URL: "https://a.example/", ClientSecret: "${A}"}},
@@ -85,7 +85,7 @@ func FuzzString(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, l := range []consent.Launch{
-			{Path: text, Args: []string{text}, Dir: text, Env: []string{text, "A=" + text}, Isolation: text, Server: text, Identity: text, Tools: text, Masked: map[string]string{"A": text}},
+			{Path: text, Args: []string{text}, Dir: text, Env: []string{text, "A=" + text}, Isolation: text, Server: text, Identity: text, Tools: text},
 			{Transport: text, URL: "https://" + text, Headers: []string{text, "A: " + text}, Login: text, ClientSecret: text, Server: text, Identity: text, Tools: text},
 		} {
 			shown := strings.Split(l.String(), "\n")
