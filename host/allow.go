@@ -197,10 +197,7 @@ func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
 
 // askAgain has the user asked again what was not answered.
 func (s *server) askAgain() {
-	s.supervisor.mu.Lock()
-	t := s.transport
-	s.supervisor.mu.Unlock()
-	if g, ok := t.(*guarded); ok {
+	if g, ok := s.transport.(*guarded); ok {
 		g.refused.Store(nil)
 	}
 }

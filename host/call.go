@@ -75,11 +75,11 @@ func (sv *supervisor) busy(ctx context.Context, bytes int) error {
 
 // connOf returns the conn for calls of ctx's user, or nil if there is none yet.
 func (s *server) connOf(ctx context.Context) *conn {
+	user := ""
 	if s.perUser() {
-		user, _ := session.UserOf(ctx)
-		return s.pool.get(user)
+		user, _ = session.UserOf(ctx)
 	}
-	return s.running()
+	return s.pool.get(user)
 }
 
 // errPanicked is how a call ended whose progress function panicked.
@@ -92,11 +92,11 @@ func (sv *supervisor) try(ctx context.Context, o *listedTool, args json.RawMessa
 	if err != nil {
 		return nil, false, err
 	}
-	ctx, c, drop, err := s.connFor(ctx)
+	ctx, c, err := s.connFor(ctx)
 	if err != nil {
 		return nil, errors.Is(err, errEnded), mcp.WithOutcome(err, mcp.NotSent)
 	}
-	defer drop()
+	defer s.pool.drop(c)
 	served := c.known.Load() != nil
 	known, err := s.verify(ctx, c, o)
 	if err != nil {
@@ -111,24 +111,17 @@ func (sv *supervisor) try(ctx context.Context, o *listedTool, args json.RawMessa
 
 // connFor returns the conn for calls of ctx's user, taken, and the context to make
 // them with.
-func (s *server) connFor(ctx context.Context) (context.Context, *conn, func(), error) {
+func (s *server) connFor(ctx context.Context) (context.Context, *conn, error) {
+	user := ""
 	if s.perUser() {
-		user, ok := session.UserOf(ctx)
-		if !ok || user == "" {
-			return ctx, nil, nil, &NoUserError{server: s.entry.Name}
+		if user, _ = session.UserOf(ctx); user == "" {
+			return ctx, nil, &NoUserError{server: s.entry.Name}
 		}
-		c, err := s.pool.take(ctx, user)
-		if err != nil {
-			return ctx, nil, nil, err
-		}
-		return ctx, c, func() { s.pool.drop(c) }, nil
+	} else { // no user's login goes over what all users share
+		ctx = onbehalf.Shared(ctx)
 	}
-	c, err := s.open()
-	if err != nil {
-		return ctx, nil, nil, err
-	}
-	// All users share the connection: no user's login goes over it.
-	return onbehalf.Shared(ctx), c, func() { c.drop() }, nil
+	c, err := s.pool.take(ctx, user)
+	return ctx, c, err
 }
 
 // verify returns the tools of the conn's present connection, and fails if o is not

@@ -81,8 +81,8 @@ func (h *Host) Restart(ctx context.Context, name string) error {
 			h.inBackground(closing(s.pool.end()))
 			return nil, nil
 		}
-		if c := s.running(); c != nil && c.take() {
-			defer c.drop()
+		if c := s.pool.find(""); c != nil {
+			defer s.pool.drop(c)
 			if err := c.client.Reconnect(ctx); err != nil {
 				return nil, err
 			}

@@ -19,15 +19,13 @@ type conn struct {
 	key    session.Key
 	client *mcp.Client
 
-	idleAfter time.Duration // 0 or less: it never is
-	idle      func(*conn)   // called then, on a goroutine of its own
+	idleAfter time.Duration // unused, it is ended then; 0 or less: it never is
 
 	reading chan struct{}            // holds a token while the tools are read
 	known   atomic.Pointer[listing]  // as read last; nil: never
 	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
 
-	gone    func() // called when it is closed
-	evicted bool   // it was ended for another user, who waits for its place; guarded by the pool
+	evicted bool // it was ended for another user, who waits for its place; guarded by the pool
 
 	follower *again.Task        // looks at the state of the client; nil: it is that of one user
 	ctx      context.Context    // ends with the follower
@@ -39,11 +37,7 @@ type conn struct {
 	starting bool          // its server has not been asked what it offers: it is not idle
 	ended    bool          // it is not taken any more
 	quiet    chan struct{} // closed when it is ended and not taken
-	expiry   *time.Timer   // calls idle; may be nil
-}
-
-func newConn(s *server, key session.Key, client *mcp.Client) *conn {
-	return &conn{server: s, key: key, client: client, gone: func() {}, reading: make(chan struct{}, 1), quiet: make(chan struct{})}
+	expiry   *time.Timer   // of idleAfter; may be nil
 }
 
 // take reports whether the conn can be used; the caller drops it then.
@@ -81,7 +75,7 @@ func (c *conn) expireLocked() {
 	switch {
 	case c.idleAfter <= 0 || c.starting:
 	case c.expiry == nil:
-		c.expiry = time.AfterFunc(c.idleAfter, func() { c.idle(c) })
+		c.expiry = time.AfterFunc(c.idleAfter, func() { c.server.pool.close(c, true) })
 	default:
 		c.expiry.Reset(c.idleAfter)
 	}
@@ -135,6 +129,6 @@ func (c *conn) close(ctx context.Context) error {
 	}
 	err := c.client.Shutdown(ctx)
 	c.server.origin.Rest()
-	c.gone()
+	c.server.pool.free(c)
 	return err
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// A pool holds the conns of the users of one server. There are never more than it has
-// places, those that are being closed included; a call that needs a place waits, in turn,
-// until a conn that is not taken is ended.
+// A pool holds the conns of one server: that of all users, under an empty name, or those of users. Of these
+// there are never more than it has places, those that are being closed included; a call that needs a place
+// waits, in turn, until a conn that is not taken is ended.
 type pool struct {
 	server *server
-	places chan struct{} // a token for each conn
+	places chan struct{} // a token for each conn of a user
 	making keylock.Set   // by user: held while a conn is made
 
 	mu      sync.Mutex // guards the following
 	conns   map[string]*conn
-	idle    lru.Map[*conn, struct{}] // those that are not taken, the longest idle first
+	idle    lru.Map[*conn, struct{}] // those of users that are not taken, the longest idle first
 	waiting int                      // calls that wait for a place
 	leaving int                      // conns that are being closed for these
 }
@@ -31,7 +31,7 @@ func newPool(s *server, places int) *pool {
 	return &pool{server: s, places: make(chan struct{}, places), conns: map[string]*conn{}}
 }
 
-// take returns the conn of a user, taken, and makes it if there is none.
+// take returns the conn of a user, or of all, taken, and makes it if there is none.
 func (p *pool) take(ctx context.Context, user string) (*conn, error) {
 	if c := p.find(user); c != nil {
 		return c, nil
@@ -45,16 +45,18 @@ func (p *pool) take(ctx context.Context, user string) (*conn, error) {
 	if c := p.find(user); c != nil {
 		return c, nil
 	}
-	if err := p.place(ctx); err != nil {
-		return nil, err
+	placed := user == ""
+	if !placed {
+		if err := p.place(ctx); err != nil {
+			return nil, err
+		}
 	}
-	placed := false
 	defer func() {
 		if !placed { // also if a callback panics
 			<-p.places
 		}
 	}()
-	c, err := p.server.userConn(ctx, session.Key{User: user, Server: name})
+	c, err := p.server.newConn(ctx, session.Key{User: user, Server: name})
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +66,11 @@ func (p *pool) take(ctx context.Context, user string) (*conn, error) {
 		return nil, err
 	}
 	c.take()
-	c.gone = func() { p.free(c) }
 	p.conns[user], placed = c, true
+	if user == "" {
+		c.follow()
+		c.client.Connect()
+	}
 	p.server.host.changed.Ring()
 	return c, nil
 }
@@ -95,7 +100,7 @@ func (p *pool) drop(c *conn) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.conns[c.key.User] == c { // else it was ended; one that was taken in the meantime is not evicted
+	if c.key.User != "" && p.conns[c.key.User] == c { // else it was ended; one that was taken in the meantime is not evicted
 		p.idle.Put(c, struct{}{})
 		p.evictLocked()
 	}
@@ -168,6 +173,9 @@ func (p *pool) removeLocked(c *conn) {
 // free gives the place of a closed conn to a call that waits. In the same step the conn is
 // said not to be leaving any more, so that no other call counts on it.
 func (p *pool) free(c *conn) {
+	if c.key.User == "" {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	<-p.places
@@ -189,9 +197,9 @@ func (p *pool) end() []*conn {
 	return conns
 }
 
-// all returns the conns that there are.
-func (p *pool) all() []*conn {
+// users returns the conns of users.
+func (p *pool) users() []*conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Collect(maps.Values(p.conns))
+	return slices.DeleteFunc(slices.Collect(maps.Values(p.conns)), func(c *conn) bool { return c.key.User == "" })
 }

@@ -42,7 +42,7 @@ func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 	s = startServer(h.newSupervisor("s"), &config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
 	assert.Is(t, assert.Err(s.pool.take(t.Context(), "anna")), errEnded)
 	assert.Equal(t, len(s.pool.places), 0)
-	assert.Equal(t, len(s.pool.all()), 0)
+	assert.Equal(t, len(s.pool.users()), 0)
 	assert.OK(t, h.Close())
 }
 
@@ -183,7 +183,7 @@ func TestRefusedAnswer(t *testing.T) {
 		made++
 		return &transport.HTTP{URL: e.Headers["X"].Reveal()}, nil
 	}))(t)
-	s := &server{supervisor: new(supervisor), transport: guard}
+	s := &server{transport: guard}
 	g := guard.(*guarded)
 	for range 3 {
 		_, _, err := g.transport(t.Context())
@@ -202,5 +202,5 @@ func TestRefusedAnswer(t *testing.T) {
 	}
 	assert.Equal(t, asked, 2, "asked")
 	assert.Equal(t, made, 1, "asked")
-	(&server{supervisor: new(supervisor)}).askAgain() // not started
+	(&server{}).askAgain() // not started
 }

@@ -36,18 +36,17 @@ type server struct {
 
 	discovering chan struct{} // holds a token while the first user's tools are read
 	discovery   discovery
-	pool        *pool // the conns of its users
+	pool        *pool // its conns
 
-	origin origin.Origin // what these have in common
+	origin    origin.Origin // what those of users have in common
+	transport mcp.Transport // of the conn of all users; nil: it cannot run, or each user has a conn
 
 	recorded events.HeldBack // guarded by supervisor.publishing
 
 	// The supervisor's mu guards the following.
 
-	said      *config.Server // entry, or what the file says in its place since then and is the same to the server
-	err       error          // why it cannot run
-	transport mcp.Transport  // of the client for all users; nil: it cannot run, or each user has a client
-	conn      *conn          // for all users; nil if there is none now
+	said *config.Server // entry, or what the file says in its place since then and is the same to the server
+	err  error          // why it cannot run
 
 	listedTools []*listedTool
 	tools       []registry.Tool
@@ -131,8 +130,8 @@ func (s *server) run() {
 	case s.perUser():
 		s.discovery.begin("")
 	default: // a lazy one too, since its tools are not known
-		if c, err := s.open(); err == nil {
-			c.drop()
+		if c, err := s.pool.take(s.host.ctx, ""); err == nil {
+			s.pool.drop(c)
 			return // the conn's follower settles
 		}
 	}
@@ -163,29 +162,30 @@ func (s *server) options(user string, tried error) *mcp.ClientOptions {
 	return &o
 }
 
-// idleTimeout returns how long what may be ended can be unused.
-func (s *server) idleTimeout() time.Duration {
-	return cmp.Or(s.entry.IdleTimeout, s.host.opts.idleTimeout)
-}
-
-// open returns the conn for all users, taken, and makes it if there is none.
-func (s *server) open() (*conn, error) {
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
-	if err := s.unusableLocked(); err != nil {
+// newConn makes the conn of a user, or of all.
+func (s *server) newConn(ctx context.Context, key session.Key) (*conn, error) {
+	if err := s.unusable(); err != nil {
 		return nil, err
 	}
-	if s.conn != nil && s.conn.take() {
-		return s.conn, nil
+	t := s.transport
+	if key.User != "" {
+		asking, cancel := s.host.whileOpen(ctx)
+		defer cancel()
+		var err error
+		switch t, err = s.connectable(asking, key, &s.origin, s.logStderr); {
+		case err != nil && s.host.isClosing():
+			return nil, ErrClosed
+		case err != nil:
+			return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
+		}
 	}
-	c := newConn(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, s.transport, s.options("", nil)))
-	c.follow()
-	if s.entry.Lazy {
-		c.idleAfter, c.idle, c.starting = s.idleTimeout(), s.closeIdle, true
+	client := mcp.NewClient(s.entry.Name, t, s.options(key.User, nil))
+	c := &conn{
+		server: s, key: key, client: client, reading: make(chan struct{}, 1), quiet: make(chan struct{}), starting: key.User == "",
 	}
-	c.take()
-	s.conn = c
-	c.client.Connect()
+	if key.User != "" || s.entry.Lazy {
+		c.idleAfter = cmp.Or(s.entry.IdleTimeout, s.host.opts.idleTimeout)
+	}
 	return c, nil
 }
 
@@ -214,20 +214,6 @@ func (s *server) unusableLocked() error {
 
 var errDisabled = errors.New("it is disabled")
 
-// closeIdle ends an idle conn of a lazy server. The tools stay listed.
-func (s *server) closeIdle(c *conn) {
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
-	if s.conn != c || !c.end(true) {
-		return
-	}
-	s.conn = nil
-	s.host.ending.Go(func() { // counted before the server can be stopped and waited for
-		s.host.changed.Ring()
-		_ = c.close(s.host.ctx)
-	})
-}
-
 // refuse ends a conn, which may be nil, that must not be connected again, since it is not allowed any
 // more, and takes the tools out of the registry.
 func (s *server) refuse(c *conn) {
@@ -245,25 +231,18 @@ func (s *server) refuse(c *conn) {
 		sv.withdraw() // before the status says that it does not run
 	}
 	sv.mu.Lock()
-	defer sv.mu.Unlock()
-	if s.conn != c {
-		return
-	}
-	s.conn, s.transport, s.err = nil, nil, denied
+	s.err = denied
 	s.keepLocked()
 	s.tools, s.says, s.unread, s.listed = nil, nil, nil, false
 	if sv.server == s {
 		sv.state = lifecycle.Next(sv.state, lifecycle.Refuse).To
 	}
-	s.host.ending.Go(func() { _ = c.close(s.host.ctx) })
+	sv.mu.Unlock()
+	s.pool.close(c, false)
 }
 
 // running returns the conn for all users, or nil if there is none now.
-func (s *server) running() *conn {
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
-	return s.conn
-}
+func (s *server) running() *conn { return s.pool.get("") }
 
 // stateLocked returns where the server stands: absent if it was stopped. It needs supervisor.mu.
 func (s *server) stateLocked() lifecycle.State {
@@ -292,16 +271,8 @@ func (s *server) stop() wait {
 	if s == nil {
 		return nil
 	}
-	s.supervisor.mu.Lock()
-	c := s.conn
-	s.conn = nil
-	s.keepLocked()
-	s.supervisor.mu.Unlock()
+	s.keepTools()
 	conns := s.pool.end()
-	if c != nil {
-		c.end(false)
-		conns = append(conns, c)
-	}
 	s.discovery.end()
 	s.origin.End()
 	s.host.changed.Ring()

@@ -80,7 +80,7 @@ func (h *Host) Servers() []Status {
 
 func (s *server) status() Status {
 	instructions := s.host.registry.Instructions(s.entry.Name)
-	users, unapplied := s.pool.all(), s.supervisor.lacks()
+	c, users, unapplied := s.running(), s.pool.users(), s.supervisor.lacks()
 	s.supervisor.mu.Lock()
 	defer s.supervisor.mu.Unlock()
 	listErr := errors.Join(s.listErr, s.registryErr)
@@ -97,8 +97,8 @@ func (s *server) status() Status {
 		Err:         errors.Join(s.err, listErr),
 		Unapplied:   unapplied,
 	}
-	if s.conn != nil {
-		status.State = s.conn.client.State()
+	if c != nil {
+		status.State = c.client.State()
 		status.Err = errors.Join(status.Err, status.State.Err)
 		if status.State.Server != nil || status.State.Instructions != "" { // it is connected
 			status.State.Instructions = instructions
@@ -211,7 +211,7 @@ func (h *Host) Inspect(name string) (*Inspection, error) {
 	if c := s.running(); c != nil {
 		i.Client = c.client
 	}
-	for _, c := range s.pool.all() {
+	for _, c := range s.pool.users() {
 		i.Users[c.key.User] = c.client
 	}
 	return i, nil

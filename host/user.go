@@ -64,9 +64,9 @@ func (h *Host) WithClient(ctx context.Context, key session.Key, f func(context.C
 			err = fmt.Errorf("server %q: %w", key.Server, ErrQuarantined)
 			break
 		}
-		own, c, drop, failed := s.connFor(ctx)
+		own, c, failed := s.connFor(ctx)
 		if failed == nil {
-			defer drop()
+			defer s.pool.drop(c)
 			err = f(own, c.client)
 			s.disown(c, err)
 			return err
@@ -101,11 +101,11 @@ func (h *Host) Discover(ctx context.Context, key session.Key) error {
 // relist reads the tools, and starts a server that rests for it. Where users have connections of
 // their own, what the user of ctx sees becomes the catalogue of all.
 func (s *server) relist(ctx context.Context) error {
-	ctx, c, drop, err := s.connFor(ctx)
+	ctx, c, err := s.connFor(ctx)
 	if err != nil {
 		return err
 	}
-	defer drop()
+	defer s.pool.drop(c)
 	known, err := s.list(ctx, c, 0)
 	if err != nil {
 		s.disown(c, err)
@@ -133,25 +133,6 @@ func (s *server) discoverFirst(ctx context.Context) error {
 		return nil
 	}
 	return s.relist(ctx)
-}
-
-// userConn makes the conn of a user.
-func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
-	if !s.usable() {
-		return nil, s.unusable()
-	}
-	asking, cancel := s.host.whileOpen(ctx)
-	defer cancel()
-	t, err := s.connectable(asking, key, &s.origin, s.logStderr)
-	switch {
-	case err != nil && s.host.isClosing():
-		return nil, ErrClosed
-	case err != nil:
-		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
-	}
-	c := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.options(key.User, nil)))
-	c.idleAfter, c.idle = s.idleTimeout(), func(c *conn) { s.pool.close(c, true) }
-	return c, nil
 }
 
 // disown ends the conn of a user if the server does not accept the headers any more that
