@@ -59,10 +59,11 @@ func (e *maskedExit) Exit() (how, said string) { return e.how, e.said }
 // user would refuse now, since too many wait, and counts that call. Without a client there
 // is room: a call makes one.
 func (sv *supervisor) busy(ctx context.Context, bytes int) error {
-	var c *conn
-	if s := sv.now(); s != nil {
-		c = s.connOf(ctx)
+	s := sv.now()
+	if s == nil {
+		return nil
 	}
+	c := s.pool.get(s.userOf(ctx))
 	if c == nil {
 		return nil
 	}
@@ -73,13 +74,12 @@ func (sv *supervisor) busy(ctx context.Context, bytes int) error {
 	return err
 }
 
-// connOf returns the conn for calls of ctx's user, or nil if there is none yet.
-func (s *server) connOf(ctx context.Context) *conn {
-	user := ""
+// userOf returns the user whose conn the calls of ctx go over; empty: that of all, if there is one.
+func (s *server) userOf(ctx context.Context) (user string) {
 	if s.perUser() {
 		user, _ = session.UserOf(ctx)
 	}
-	return s.pool.get(user)
+	return user
 }
 
 // errPanicked is how a call ended whose progress function panicked.
@@ -112,12 +112,11 @@ func (sv *supervisor) try(ctx context.Context, o *listedTool, args json.RawMessa
 // connFor returns the conn for calls of ctx's user, taken, and the context to make
 // them with.
 func (s *server) connFor(ctx context.Context) (context.Context, *conn, error) {
-	user := ""
-	if s.perUser() {
-		if user, _ = session.UserOf(ctx); user == "" {
-			return ctx, nil, &NoUserError{server: s.entry.Name}
-		}
-	} else { // no user's login goes over what all users share
+	user := s.userOf(ctx)
+	switch {
+	case s.perUser() && user == "":
+		return ctx, nil, &NoUserError{server: s.entry.Name}
+	case user == "": // no user's login goes over what all users share
 		ctx = onbehalf.Shared(ctx)
 	}
 	c, err := s.pool.take(ctx, user)

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,25 +24,23 @@ type conn struct {
 	known   atomic.Pointer[listing]  // as read last; nil: never
 	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
 
-	evicted bool // it was ended for another user, who waits for its place; guarded by the pool
-
 	follower *again.Task        // looks at the state of the client; nil: it is that of one user
 	ctx      context.Context    // ends with the follower
 	cancel   context.CancelFunc // of ctx
 	stage    Stage              // that was told last; of the follower
 
-	mu       sync.Mutex    // guards the following
+	// The pool's mu guards the following.
+
 	taken    int           // calls that have it
 	starting bool          // its server has not been asked what it offers: it is not idle
 	ended    bool          // it is not taken any more
+	evicted  bool          // it was ended for another user, who waits for its place
 	quiet    chan struct{} // closed when it is ended and not taken
 	expiry   *time.Timer   // of idleAfter; may be nil
 }
 
-// take reports whether the conn can be used; the caller drops it then.
-func (c *conn) take() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// takeLocked reports whether the conn can be used; the caller drops it then.
+func (c *conn) takeLocked() bool {
 	if c.ended {
 		return false
 	}
@@ -54,10 +51,8 @@ func (c *conn) take() bool {
 	return true
 }
 
-// drop gives the conn back, and reports whether it is taken no more.
-func (c *conn) drop() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// dropLocked gives the conn back, and reports whether it is taken no more.
+func (c *conn) dropLocked() bool {
 	c.taken--
 	if c.taken > 0 {
 		return false
@@ -84,8 +79,8 @@ func (c *conn) expireLocked() {
 // attempted says that the first attempt to learn what the server offers has ended.
 func (c *conn) attempted() {
 	c.server.settle()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.server.pool.mu.Lock()
+	defer c.server.pool.mu.Unlock()
 	first := c.starting
 	c.starting = false
 	if first && c.taken == 0 && !c.ended {
@@ -93,11 +88,9 @@ func (c *conn) attempted() {
 	}
 }
 
-// end keeps the conn from being taken again; if ifIdle is set, only if it is not taken, and was
+// endLocked keeps the conn from being taken again; if ifIdle is set, only if it is not taken, and was
 // tried. It reports whether it did.
-func (c *conn) end(ifIdle bool) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *conn) endLocked(ifIdle bool) bool {
 	if c.ended || ifIdle && (c.taken > 0 || c.starting) {
 		return false
 	}
@@ -111,13 +104,12 @@ func (c *conn) end(ifIdle bool) bool {
 	return true
 }
 
-// close ends the conn when it is taken no more, or when ctx ends. It returns ctx's
+// close closes an ended conn when it is taken no more, or when ctx ends. It returns ctx's
 // error if calls were cut off.
 func (c *conn) close(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.server.host.ctx, cancel)()
-	c.end(false)
 	select {
 	case <-c.quiet:
 	case <-ctx.Done():

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -109,7 +108,7 @@ func (s *server) findOut(ctx context.Context) (reason string, err error) {
 	defer cancel()
 	switch {
 	case s.perUser():
-		if user, _ := session.UserOf(ctx); user == "" {
+		if s.userOf(ctx) == "" {
 			return "its tools are not known before a user logs in", &NoUserError{server: s.entry.Name}
 		}
 		err = s.discoverFirst(ctx)

@@ -20,7 +20,7 @@ type pool struct {
 	places chan struct{} // a token for each conn of a user
 	making keylock.Set   // by user: held while a conn is made
 
-	mu      sync.Mutex // guards the following
+	mu      sync.Mutex // guards the following, and what changes of the conns
 	conns   map[string]*conn
 	idle    lru.Map[*conn, struct{}] // those of users that are not taken, the longest idle first
 	waiting int                      // calls that wait for a place
@@ -65,7 +65,7 @@ func (p *pool) take(ctx context.Context, user string) (*conn, error) {
 	if err := p.server.unusable(); err != nil {
 		return nil, err
 	}
-	c.take()
+	c.takeLocked()
 	p.conns[user], placed = c, true
 	if user == "" {
 		c.follow()
@@ -79,7 +79,7 @@ func (p *pool) take(ctx context.Context, user string) (*conn, error) {
 func (p *pool) find(user string) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c := p.conns[user]; c != nil && c.take() {
+	if c := p.conns[user]; c != nil && c.takeLocked() {
 		p.idle.Delete(c)
 		return c
 	}
@@ -95,12 +95,9 @@ func (p *pool) get(user string) *conn {
 
 // drop gives a conn back.
 func (p *pool) drop(c *conn) {
-	if !c.drop() {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.key.User != "" && p.conns[c.key.User] == c { // else it was ended; one that was taken in the meantime is not evicted
+	if c.dropLocked() && c.key.User != "" && p.conns[c.key.User] == c { // else it was ended
 		p.idle.Put(c, struct{}{})
 		p.evictLocked()
 	}
@@ -139,7 +136,7 @@ func (p *pool) evictLocked() {
 			return
 		}
 		p.idle.Delete(c)
-		if c.end(true) {
+		if c.endLocked(true) {
 			p.leaving++
 			c.evicted = true
 			p.closeLocked(c)
@@ -151,7 +148,7 @@ func (p *pool) evictLocked() {
 func (p *pool) close(c *conn, ifIdle bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.end(ifIdle) {
+	if c.endLocked(ifIdle) {
 		p.closeLocked(c)
 	}
 }
@@ -190,7 +187,7 @@ func (p *pool) end() []*conn {
 	defer p.mu.Unlock()
 	var conns []*conn
 	for _, c := range p.conns {
-		c.end(false)
+		c.endLocked(false)
 		p.removeLocked(c)
 		conns = append(conns, c)
 	}

@@ -46,7 +46,7 @@ func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 	assert.OK(t, h.Close())
 }
 
-// TestPoolEvictsTheLongestIdle: who was here last may well be here next.
+// TestPoolEvictsTheLongestIdle: who was here last may well be here next. A negative limit is none.
 func TestPoolEvictsTheLongestIdle(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 3, idleTimeout: -1})
 	s := startServer(h.newSupervisor("s"), &config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser})
@@ -54,16 +54,9 @@ func TestPoolEvictsTheLongestIdle(t *testing.T) {
 		s.pool.drop(assert.Value(s.pool.take(t.Context(), user))(t))
 	}
 	assert.List(t, slices.Sorted(maps.Keys(s.pool.conns)), []string{"anna", "clara", "dora"})
+	assert.Equal(t, New(&Options{StateDir: NoState, MaxUserClients: -1}).opts.MaxUserClients, math.MaxInt)
 	_ = s.supervisor.place(lifecycle.Remove, nil)(t.Context())
 	assert.OK(t, h.Close())
-}
-
-// A negative MaxUserClients is no limit.
-func TestPoolWithoutLimit(t *testing.T) {
-	h := New(&Options{StateDir: NoState, MaxUserClients: -1})
-	defer func() { _ = h.Close() }()
-	p := newPool(&server{}, h.opts.MaxUserClients)
-	assert.Equal(t, cap(p.places), math.MaxInt, "places")
 }
 
 // TestPoolCounts: whatever becomes of those who want a place, each place is that of one

@@ -71,11 +71,9 @@ func (s *server) tryTransport(ctx context.Context, observe func(mcp.Transport) (
 	if _, err := s.host.allowedLaunch(ctx, s.entry); err != nil { // or it cannot be told what would be started
 		return nil, err
 	}
-	key := session.Key{Server: s.entry.Name}
-	if s.perUser() {
-		if key.User, _ = session.UserOf(ctx); key.User == "" {
-			return nil, &NoUserError{server: s.entry.Name}
-		}
+	key := session.Key{User: s.userOf(ctx), Server: s.entry.Name}
+	if s.perUser() && key.User == "" {
+		return nil, &NoUserError{server: s.entry.Name}
 	}
 	return s.connectable(ctx, key, nil, observe)
 }
