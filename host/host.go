@@ -40,24 +40,23 @@ func (e *UnknownServerError) Error() string {
 // A Host runs the servers of a configuration. Make one with [New] or [Open]. Its methods
 // are safe for concurrent use, and wait for each other only where they change the same server.
 type Host struct {
-	opts          Options
-	state         string // folder for what is kept between runs; empty: nothing is
-	registry      *registry.Registry
-	catalogs      catalog.Cache
-	ctx           context.Context // ends with Close, and cuts off what is under way
-	cancel        context.CancelFunc
-	intake        context.Context // ends when nothing new is begun any more, under mu
-	refuse        context.CancelFunc
-	withdrawn     chan struct{}  // closed when, after Close, no tool is left in the registry
-	gone          chan struct{}  // closed when nothing is left
-	ending        sync.WaitGroup // replaced, removed and idle servers that finish their calls
-	consents      consents
-	following     *again.Task // does what others decide about launches, while there are servers for which that matters
-	events        *events.Recorder
-	stopFollowing func()        // ends the news of logins; nil without Logins
-	detach        []func()      // end what the host does for the registry
-	loading       chan struct{} // holds a token while ApplyServers loads servers
-	changed       feed.Bell     // rung when what Servers returns has changed
+	opts      Options
+	state     string // folder for what is kept between runs; empty: nothing is
+	registry  *registry.Registry
+	catalogs  catalog.Cache
+	ctx       context.Context // ends with Close, and cuts off what is under way
+	cancel    context.CancelFunc
+	intake    context.Context // ends when nothing new is begun any more, under mu
+	refuse    context.CancelFunc
+	withdrawn chan struct{}  // closed when, after Close, no tool is left in the registry
+	gone      chan struct{}  // closed when nothing is left
+	ending    sync.WaitGroup // replaced, removed and idle servers that finish their calls
+	consents  consents
+	following *again.Task // does what others decide about launches, while there are servers for which that matters
+	events    *events.Recorder
+	detach    []func()      // end what the host does for the registry, and the news of logins
+	loading   chan struct{} // holds a token while ApplyServers loads servers
+	changed   feed.Bell     // rung when what Servers returns has changed
 
 	mu          sync.Mutex // guards the following
 	supervisors map[string]*supervisor
@@ -95,7 +94,7 @@ func New(opts *Options) *Host {
 	h.events = events.NewRecorder(o.Activity, h.masked)
 	h.detach = []func(){h.events.Calls(h.registry), h.traceCalls()}
 	if o.Logins != nil {
-		h.stopFollowing = o.Logins.OnLogin(h.loggedIn)
+		h.detach = append(h.detach, o.Logins.OnLogin(h.loggedIn))
 	}
 	if stop := h.registry.Explain(h.explain); o.Registry != nil { // which may live longer
 		h.detach = append(h.detach, stop)
@@ -192,9 +191,6 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	}
 	defer close(h.gone)
 	h.following.End()
-	if h.stopFollowing != nil {
-		h.stopFollowing()
-	}
 	h.mu.Lock()
 	supervisors := slices.Collect(maps.Values(h.supervisors))
 	h.mu.Unlock()

@@ -27,20 +27,14 @@ import (
 // once if another user waits for its place, and that of a replaced server when its calls
 // have finished. Ask for it again then.
 func (h *Host) Client(ctx context.Context, key session.Key) (client *mcp.Client, err error) {
-	err = h.WithClient(ctx, key, func(_ context.Context, c *mcp.Client) error {
+	err = h.WithClient(ctx, key, func(own context.Context, c *mcp.Client) error {
 		client = c
+		if s, err := h.server(key.Server); err == nil && s.perUser() {
+			_ = s.discoverFirst(own) // State of the client tells what is wrong
+		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if s, err := h.server(key.Server); err == nil && s.perUser() {
-		if key.User != "" {
-			ctx = session.WithUser(ctx, key.User)
-		}
-		_ = s.discoverFirst(ctx) // State of the client tells what is wrong
-	}
-	return client, nil
+	return client, err
 }
 
 // WithClient calls f with the client that [Host.Client] returns, which is not closed for
