@@ -60,8 +60,7 @@ func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 		return Report{}, err
 	}
 	await(ctx, done)
-	report, failed := h.report(ctx, steps)
-	return report, failed.orNil()
+	return h.report(ctx, steps)
 }
 
 // beginApply has the Apply of a config decide about all servers, takes its steps in goroutines of the
@@ -92,7 +91,7 @@ func (h *Host) beginApply(ctx context.Context, c *config.Config) (steps []*step,
 		}
 		wg.Wait()
 		_, failed := h.report(ctx, steps)
-		h.events.Record(ctx, events.OfConfig("apply", "", failed.orNil()))
+		h.events.Record(ctx, events.OfConfig("apply", "", failed))
 	}()
 	return steps, ended, nil
 }
@@ -170,8 +169,7 @@ func (h *Host) applyServers(ctx context.Context, verb, name string, load func(co
 	for _, st := range steps {
 		h.take(following, st)
 	}
-	report, failed := h.report(following, steps)
-	return report, failed.orNil()
+	return h.report(following, steps)
 }
 
 // loadServers has the call decide about the servers that load returns, and returns what there
@@ -353,9 +351,9 @@ func (h *Host) remove(sv *supervisor, st *step) {
 	h.order = slices.DeleteFunc(slices.Clone(h.order), func(name string) bool { return name == sv.name })
 }
 
-// report says what was done, and which servers failed that are required or, if ctx has ended,
-// are not ready.
-func (h *Host) report(ctx context.Context, steps []*step) (Report, *ServersError) {
+// report says what was done. The error is a [*ServersError] if servers failed that are required or, if ctx has
+// ended, are not ready.
+func (h *Host) report(ctx context.Context, steps []*step) (Report, error) {
 	report, failed := Report{Failed: map[string]error{}}, &ServersError{Failed: map[string]error{}}
 	lists := map[lifecycle.Action]*[]string{
 		lifecycle.None: &report.Kept, lifecycle.Launch: &report.Started, lifecycle.Stop: &report.Stopped,
@@ -388,6 +386,9 @@ func (h *Host) report(ctx context.Context, steps []*step) (Report, *ServersError
 				failed.Failed[name] = st.err
 			}
 		}
+	}
+	if len(failed.Failed) == 0 {
+		return report, nil
 	}
 	return report, failed
 }

@@ -81,8 +81,8 @@ func (h *Host) awaitSteps(ctx context.Context, steps []*step) error {
 		}
 		await(patience, st.ended)
 	}
-	_, failed := h.report(ctx, steps)
-	return failed.orNil()
+	_, err := h.report(ctx, steps)
+	return err
 }
 
 // await waits until something is done, or ctx ends.
@@ -141,12 +141,4 @@ func (e *ServersError) Unwrap() []error {
 		errs = append(errs, e.Failed[name])
 	}
 	return errs
-}
-
-// orNil returns nil if no server is reported.
-func (e *ServersError) orNil() error {
-	if len(e.Failed) == 0 {
-		return nil
-	}
-	return e
 }
