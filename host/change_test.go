@@ -199,12 +199,8 @@ func TestApplyReturnsWithItsContext(t *testing.T) {
 	pipes, asked := newHungServer(t)
 	h := newHost(t, pipes.options(), parseEntries(t, "other", `{"command": "x", "args": ["0"]}`))
 	ctx, cancel := context.WithCancel(watchdog(t))
-	applied := make(chan error, 1)
 	next := parseEntries(t, "other", `{"command": "x", "args": ["1"]}`, "hung", `{"command": "hung", "connectTimeoutSeconds": 600}`)
-	go func() {
-		_, err := h.Apply(ctx, next)
-		applied <- err
-	}()
+	applied := background(func() error { return assert.Err(h.Apply(ctx, next)) })
 	asked(1)
 	// The hung server does not delay the replacement of the other one.
 	eventually(t, "the replacement of the other server", func() bool {
@@ -225,14 +221,10 @@ func TestApplyReturnsWithItsContext(t *testing.T) {
 func TestApplyDoesNotWaitForAnother(t *testing.T) {
 	pipes, asked := newHungServer(t)
 	h := newHost(t, pipes.options(), parseEntries(t, "other", `{"command": "x"}`))
-	applied := make(chan error, 1)
 	hung := parseEntries(t, "other", `{"command": "x"}`, "hung", `{"command": "hung", "connectTimeoutSeconds": 600}`)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // outlasts what is to be quick
 	defer cancel()
-	go func() {
-		_, err := h.Apply(ctx, hung)
-		applied <- err
-	}()
+	applied := background(func() error { return assert.Err(h.Apply(ctx, hung)) })
 	asked(1)
 	assert.Value(h.Apply(watchdog(t), parseEntries(t, "other", `{"command": "x"}`)))(t)
 	<-applied // with whatever it has to say

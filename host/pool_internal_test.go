@@ -1,4 +1,4 @@
-// Tests of pool.go: who gets a place, and that none is lost.
+// Tests of pool.go, who gets a place, and that none is lost; and of what else only the package sees.
 
 package host
 
@@ -155,6 +155,20 @@ func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 	h.inBackground(s.supervisor.place(lifecycle.Remove, nil))
 	h.ending.Wait()
 	h.cancel()
+}
+
+// Of two steps the one that was claimed last decides, also if the other begins later.
+func TestEarlierStepCancelsNoLaterOne(t *testing.T) {
+	h := New(&Options{StateDir: NoState})
+	defer func() { _ = h.Close() }()
+	entry := &config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP}
+	h.mu.Lock()
+	earlier, later := h.claimLocked("s", nil, nil), h.claimLocked("s", entry, nil)
+	h.mu.Unlock()
+	assert.Value(later.supervisor.hold(t.Context(), false, func(own context.Context, _ *server) (wait, error) {
+		later.supervisor.interrupt(earlier)
+		return nil, own.Err()
+	}))(t)
 }
 
 // Who does not answer is not asked at each attempt to start, but when a person wants it.

@@ -108,17 +108,11 @@ func TestPoolOfBusyUsers(t *testing.T) {
 // Users who wait for a place learn that the host ends.
 func TestShutdownWhileUsersWait(t *testing.T) {
 	holding, h := newHoldingHost(t, 1, nil)
-	busy := background(func() error {
-		_, err := callAs(watchdog(t), h, "busy", "s__wait")
-		return err
-	})
+	busy := background(func() error { return assert.Err(callAs(watchdog(t), h, "busy", "s__wait")) })
 	<-holding.entered
 	waiting := make(chan error, 5)
 	for i := range 5 {
-		go func() {
-			_, err := callAs(watchdog(t), h, fmt.Sprint("w", i), "s__now")
-			waiting <- err
-		}()
+		go func() { waiting <- assert.Err(callAs(watchdog(t), h, fmt.Sprint("w", i), "s__now")) }()
 	}
 	down := background(func() error { return h.Shutdown(watchdog(t)) })
 	for range 5 {
