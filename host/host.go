@@ -203,7 +203,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 			sv.note(nil, nil)
 			if s := sv.now(); s != nil {
 				sv.publishing.Lock() // which waits for what is being written
-				sv.withdraw()
+				s.withdraw()
 				sv.publishing.Unlock()
 				finish[i] = s.stop()
 			}

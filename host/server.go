@@ -227,13 +227,9 @@ func (s *server) refuse(c *conn) {
 	if denied == nil {
 		return
 	}
-	if sv.now() == s {
-		sv.withdraw() // before the status says that it does not run
-	}
+	s.withdraw() // before the status says that it does not run
 	sv.mu.Lock()
 	s.err = denied
-	s.keepLocked()
-	s.tools, s.says, s.unread, s.listed = nil, nil, nil, false
 	if sv.server == s {
 		sv.state = lifecycle.Next(sv.state, lifecycle.Refuse).To
 	}

@@ -207,6 +207,21 @@ func (s *server) vanish() {
 	s.host.changed.Ring()
 }
 
+// withdraw takes the tools of the server, which may be nil, out of the registry, with what that knows of the
+// server. It needs supervisor.publishing.
+func (s *server) withdraw() {
+	if s == nil {
+		return
+	}
+	if s.supervisor.now() == s {
+		_, _ = s.host.registry.Replace(registry.Server{Name: s.entry.Name}, nil)
+	}
+	s.supervisor.mu.Lock()
+	defer s.supervisor.mu.Unlock()
+	s.keepLocked()
+	s.tools, s.says, s.unread, s.listed = nil, nil, nil, false
+}
+
 // save keeps the tools for the next time that the server is configured, unless the
 // server is a successor, or was replaced: its successor may have saved a newer list.
 func (s *server) save() {

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // A supervisor starts, replaces and stops the server of one configured name. It stays when the
@@ -270,18 +269,18 @@ func (sv *supervisor) replace(ctx context.Context, old, next *server) (lifecycle
 func (sv *supervisor) place(on lifecycle.Event, next *server) (calls wait) {
 	sv.publishing.Lock() // which waits for what is being written
 	sv.mu.Lock()
-	row := lifecycle.Next(sv.state, on)
+	row, old := lifecycle.Next(sv.state, on), sv.server
 	sv.mu.Unlock()
 	switch row.Do {
 	case lifecycle.Note, lifecycle.Stop, lifecycle.Restart:
-		sv.withdraw() // before the status says that it does not run
+		old.withdraw() // before the status says that it does not run
 	case lifecycle.Promote:
 		next.publish()
 	}
 	sv.mu.Lock()
 	gone := next
 	if row.Do != lifecycle.Discard {
-		gone, sv.server = sv.server, next
+		gone, sv.server = old, next
 	}
 	sv.state, sv.next = row.To, nil
 	if sv.state == lifecycle.Running && sv.server.err != nil {
@@ -292,12 +291,6 @@ func (sv *supervisor) place(on lifecycle.Event, next *server) (calls wait) {
 	sv.host.changed.Ring()
 	sv.host.following.Wake()
 	return gone.stop()
-}
-
-// withdraw takes the tools of the server out of the registry, with what that knows of the server. It
-// needs sv.publishing.
-func (sv *supervisor) withdraw() {
-	_, _ = sv.host.registry.Replace(registry.Server{Name: sv.name}, nil)
 }
 
 func (h *Host) isClosing() bool { return h.intake.Err() != nil }
