@@ -305,7 +305,7 @@ func (h *Host) take(ctx context.Context, st *step) {
 	began := time.Now()
 	did := lifecycle.Keep
 	sv.interrupt(st)
-	until, err := sv.hold(ctx, false, func(own context.Context, _ *server) (until wait, err error) {
+	until, err := sv.hold(ctx, st, func(own context.Context, _ *server) (until wait, err error) {
 		if sv.deciding() != st {
 			return nil, ErrOvertaken
 		}

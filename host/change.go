@@ -168,7 +168,7 @@ func (h *Host) change(ctx context.Context, what, name string, f func(context.Con
 	if err != nil {
 		return err
 	}
-	until, err := sv.hold(ctx, true, func(own context.Context, s *server) (wait, error) {
+	until, err := sv.hold(ctx, nil, func(own context.Context, s *server) (wait, error) {
 		if s == nil {
 			return nil, &UnknownServerError{name, h.names()}
 		}

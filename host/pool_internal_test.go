@@ -165,7 +165,7 @@ func TestEarlierStepCancelsNoLaterOne(t *testing.T) {
 	h.mu.Lock()
 	earlier, later := h.claimLocked("s", nil, nil), h.claimLocked("s", entry, nil)
 	h.mu.Unlock()
-	assert.Value(later.supervisor.hold(t.Context(), false, func(own context.Context, _ *server) (wait, error) {
+	assert.Value(later.supervisor.hold(t.Context(), later, func(own context.Context, _ *server) (wait, error) {
 		later.supervisor.interrupt(earlier)
 		return nil, own.Err()
 	}))(t)

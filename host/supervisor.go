@@ -47,15 +47,15 @@ func (h *Host) newSupervisor(name string) *supervisor {
 
 // A change starts, stops or replaces a server.
 type change struct {
-	cancel        context.CancelCauseFunc
-	interruptible bool   // Disable cancels it, too, and not an Apply alone
-	hash          string // of the entry that it brings about; empty: of none
+	cancel context.CancelCauseFunc
+	step   *step  // of an Apply, that it is; nil: it is another change, which Disable cancels, too
+	hash   string // of the entry that it brings about; empty: of none
 }
 
-// hold waits for the right to change the server, and runs f. The context that f gets ends with ctx, when the
-// host is closed, and when the change is interrupted; one that is interruptible is interrupted at once if an
-// Apply waits.
-func (sv *supervisor) hold(ctx context.Context, interruptible bool, f func(context.Context, *server) (wait, error)) (wait, error) {
+// hold waits for the right to change the server, and runs f, for the step of an Apply or, if that is nil, for
+// another change. The context that f gets ends with ctx, when the host is closed, and when the change is
+// interrupted; one that is no step is interrupted at once if a step waits.
+func (sv *supervisor) hold(ctx context.Context, st *step, f func(context.Context, *server) (wait, error)) (wait, error) {
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(sv.host.intake, func() { cancel(ErrClosed) })()
@@ -72,8 +72,8 @@ func (sv *supervisor) hold(ctx context.Context, interruptible bool, f func(conte
 	}
 	sv.mu.Lock()
 	s := sv.server
-	sv.change = &change{cancel: cancel, interruptible: interruptible}
-	if interruptible && sv.wanted.waits() {
+	sv.change = &change{cancel: cancel, step: st}
+	if st == nil && sv.wanted.waits() {
 		cancel(ErrOvertaken)
 	}
 	sv.mu.Unlock()
@@ -85,15 +85,14 @@ func (sv *supervisor) hold(ctx context.Context, interruptible bool, f func(conte
 	return f(own, s)
 }
 
-// interrupt cancels what the present change of the server waits for, if there is one and it is
-// interruptible. The step of an Apply cancels any, unless it brings about the entry that the step wants
-// or another step decides.
+// interrupt cancels what the present change of the server waits for, if there is one and it is no step. A step
+// cancels any, unless that brings about the entry that the step wants, or another step decides.
 func (sv *supervisor) interrupt(by *step) {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
 	switch {
 	case sv.change == nil:
-	case by == nil && !sv.change.interruptible:
+	case by == nil && sv.change.step != nil:
 	case by != nil && (by != sv.wanted || by.entry != nil && hashOf(by.entry) == sv.change.hash):
 	default:
 		sv.change.cancel(ErrOvertaken)

@@ -71,7 +71,7 @@ func (sv *supervisor) tryAgain(u *Unapplied) {
 	}
 	defer leave()
 	began := time.Now()
-	_, _ = sv.hold(h.intake, true, func(ctx context.Context, _ *server) (wait, error) {
+	_, _ = sv.hold(h.intake, nil, func(ctx context.Context, _ *server) (wait, error) {
 		if ctx.Err() == nil && sv.lacks() == u {
 			did, _, err := sv.apply(ctx, u.Entry)
 			h.record(context.Background(), did, u.Entry, began, err)
