@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -72,13 +73,12 @@ func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, *con
 		return key, nil, &login.Error{Server: key.Server, Problem: why}
 	}
 	h.opts.Logins.Know(s.entry) // it may be disabled
+	key.User = cmp.Or(key.User, s.userOf(ctx))
 	switch {
 	case !s.perUser() && key.User != "":
 		return key, nil, &login.Error{Server: key.Server, Problem: `all users share its connection: log in without a user, or set "identity": "user" in its entry`}
 	case s.perUser() && key.User == "":
-		if key.User, _ = session.UserOf(ctx); key.User == "" {
-			return key, nil, &NoUserError{server: key.Server}
-		}
+		return key, nil, &NoUserError{server: key.Server}
 	}
 	return key, s.entry, nil
 }
