@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/fairqueue"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
+	"github.com/mcpbelt/mcpbelt/mcp/internal/topics"
 )
 
 // A Client is the connection to one server, renewed for as long as the client
@@ -42,7 +43,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 	c.wake, c.supervise = make(chan struct{}, 1), c.run
 	c.era.pinned = c.opts.ProtocolVersion
 	c.queue = fairqueue.New(fairqueue.Limits{Running: c.opts.MaxInFlight, Waiting: c.opts.MaxQueued, Bytes: maxQueuedBytes}, c.closing.Done())
-	c.topics = newTopics()
+	c.topics = topics.New()
 	if c.opts.Tracer != nil {
 		c.tracing = &tracing{c.opts.Tracer, name, c.opts.Logger}
 	}

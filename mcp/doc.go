@@ -129,7 +129,7 @@
 package mcp
 
 // Order of the files, from the bottom: protocol, transport, errors, decode, decode_content,
-// decode_result, result, tool, wait, object, foreign, task, offered, state, trace, topics,
-// question, logging, options, shared, outgoing, elicit, sample, server_request, pending,
-// connection, pending_set, handshake, revision, health, send, listen, inbound, connect, supervise,
-// cache, client, request, list, tools, exchange, task_wait, call, resources, skills.
+// decode_result, result, tool, wait, object, foreign, task, offered, state, trace, question,
+// logging, options, shared, outgoing, elicit, sample, server_request, pending, connection,
+// pending_set, handshake, revision, health, send, listen, inbound, connect, supervise, cache,
+// client, request, list, tools, exchange, task_wait, call, resources, skills.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
+	"github.com/mcpbelt/mcpbelt/mcp/internal/pages"
 )
 
 // elicit asks the user, and checks the question before and the answer after.
@@ -84,15 +85,15 @@ func decodeElicit(raw json.RawMessage) (*ElicitParams, error) {
 const maxURL = 8 << 10
 
 // elicitURL asks the user whether they agree to visit a page. The page is nil if they do not.
-func (s *shared) elicitURL(ctx context.Context, params *ElicitParams, raw json.RawMessage, waits bool, of *asked) (json.RawMessage, *page, error) {
+func (s *shared) elicitURL(ctx context.Context, params *ElicitParams, raw json.RawMessage, waits bool, of *asked) (json.RawMessage, *pages.Page, error) {
 	host, warnings, err := examine(params.URL)
 	if err != nil {
 		return nil, nil, refused("url: %v", err)
 	}
-	p := s.pages.begin(params.ElicitationID)
+	p := s.pages.Begin(params.ElicitationID)
 	req := &ElicitURLRequest{
 		Server: s.name, Message: params.Message, URL: params.URL,
-		Host: host, Warnings: warnings, Completed: p.completed, ServerWaits: waits, RawRequest: RawRequest{Raw: raw}, page: p,
+		Host: host, Warnings: warnings, Completed: p.Completed, ServerWaits: waits, RawRequest: RawRequest{Raw: raw}, page: p,
 	}
 	req.Caused, req.Tool = of.cause()
 	res, err := s.opts.ElicitURL(ctx, req)

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
+	"github.com/mcpbelt/mcpbelt/mcp/internal/pages"
 )
 
 // pagesIn returns what a server of revision 2025-11-25 wants the user to visit
@@ -51,9 +52,9 @@ func (x *exchange) visit(ctx context.Context, wanted []json.RawMessage, cause er
 	late := func() error {
 		return x.answered(fmt.Errorf("waiting for the user to visit a page: %w", x.ended(ctx)))
 	}
-	var open []*page
+	var open []*pages.Page
 	for _, raw := range wanted {
-		var p *page
+		var p *pages.Page
 		if !x.conn.mayAsk(protocol.Elicit, &x.asked) {
 			return x.answered(fmt.Errorf("%w: %w", errTooManyQuestions, cause))
 		}
@@ -77,7 +78,7 @@ func (x *exchange) visit(ctx context.Context, wanted []json.RawMessage, cause er
 	}
 	for _, p := range open {
 		select {
-		case <-p.completed:
+		case <-p.Completed:
 		case <-bounded.Done():
 			return late()
 		}

@@ -86,12 +86,13 @@ func (conn *connection) notice(method string, params json.RawMessage) {
 		conn.shared.listChanged(listPrompts)
 	case protocol.NoteResourceUpdated:
 		if uri, ok := jsonscan.String(jsonscan.Member(params, "uri")); ok {
-			conn.shared.topics.tell(uri)
+			conn.shared.topics.Tell(uri)
 		}
 	case protocol.NoteAcknowledged:
 		conn.acknowledged(params)
 	case protocol.NoteElicited:
-		conn.shared.pages.complete(params)
+		id, _ := jsonscan.String(jsonscan.Member(params, "elicitationId"))
+		conn.shared.pages.Complete(id)
 	}
 }
 

@@ -76,7 +76,7 @@ func (conn *connection) announcedLists() (lists []member) {
 // wanted returns what is to be announced, or nil.
 func (n *listener) wanted() json.RawMessage {
 	members := n.lists
-	if uris := n.conn.shared.topics.uris(); len(uris) > 0 && n.conn.announcesUpdates() {
+	if uris := n.conn.shared.topics.URIs(); len(uris) > 0 && n.conn.announcesUpdates() {
 		list, _ := json.Marshal(uris) // strings always encode
 		members = append(members[:len(members):len(members)], member{"resourceSubscriptions", list})
 	}
@@ -104,7 +104,7 @@ func (n *listener) run(begun chan<- struct{}) {
 		select {
 		case <-n.conn.ctx.Done():
 			return
-		case <-n.conn.shared.topics.changed:
+		case <-n.conn.shared.topics.Changed:
 			continue
 		case err = <-s.ended:
 		}
@@ -137,7 +137,7 @@ func (n *listener) giveUp(asked json.RawMessage, err error, all bool) {
 	err = n.conn.shared.explain(&request{method: protocol.Listen}, WithOutcome(err, Answered))
 	uris := resourcesOf(asked)
 	for uri := range uris {
-		n.conn.shared.topics.fail(uri, err)
+		n.conn.shared.topics.Fail(uri, err)
 	}
 	if n.lists != nil && (all || len(uris) == 0) {
 		n.conn.shared.opts.Logger.Warn("mcp: the server does not announce changes", "server", n.conn.shared.name, "error", err)
@@ -246,9 +246,9 @@ func (conn *connection) acknowledged(params json.RawMessage) {
 // follow has the server announce changes. Those who wait for some that this
 // server will not announce, unlike the one before it, wait no longer.
 func (conn *connection) follow(ctx context.Context) error {
-	conn.shared.topics.disagree("")
+	conn.shared.topics.Disagree("")
 	if !conn.announcesUpdates() {
-		conn.shared.topics.fail("", conn.shared.announcesNothing())
+		conn.shared.topics.Fail("", conn.shared.announcesNothing())
 	}
 	if conn.modern() {
 		return conn.listen(ctx)
@@ -263,12 +263,12 @@ func (conn *connection) follow(ctx context.Context) error {
 // announce, and ends those of the others that it was asked for.
 func (s *shared) agreedOn(asked, filter []byte) {
 	agreed := resourcesOf(filter)
-	s.topics.disagree("")
+	s.topics.Disagree("")
 	for uri := range resourcesOf(asked) {
 		if agreed[uri] {
-			s.topics.agree(uri)
+			s.topics.Agree(uri)
 		} else {
-			s.topics.fail(uri, WithOutcome(fmt.Errorf("mcp: server %q does not announce changes of %q: %w", s.name, uri, errors.ErrUnsupported), Answered))
+			s.topics.Fail(uri, WithOutcome(fmt.Errorf("mcp: server %q does not announce changes of %q: %w", s.name, uri, errors.ErrUnsupported), Answered))
 		}
 	}
 }
@@ -282,7 +282,7 @@ func (conn *connection) subscribe() {
 	}
 	have := make(map[string]bool)
 	for {
-		wanted := conn.shared.topics.uris()
+		wanted := conn.shared.topics.URIs()
 		for _, uri := range wanted {
 			if have[uri] {
 				continue
@@ -291,27 +291,38 @@ func (conn *connection) subscribe() {
 			switch {
 			case err == nil:
 				have[uri] = true
-				conn.shared.topics.agree(uri)
+				conn.shared.topics.Agree(uri)
 			case conn.hasEnded(), conn.ctx.Err() != nil:
 				return // the next connection is asked
 			default:
 				if !errors.As(err, new(*ServerError)) {
 					conn.shared.opts.Logger.Warn("mcp: no subscription", "server", conn.shared.name, "uri", uri, "error", err)
 				}
-				conn.shared.topics.fail(uri, err)
+				conn.shared.topics.Fail(uri, err)
 			}
 		}
 		for uri := range have {
 			if !slices.Contains(wanted, uri) {
 				delete(have, uri)
-				conn.shared.topics.disagree(uri)
+				conn.shared.topics.Disagree(uri)
 				_ = tell(unsubscribe, uri) // it may go on announcing
 			}
 		}
 		select {
-		case <-conn.shared.topics.changed:
+		case <-conn.shared.topics.Changed:
 		case <-conn.ctx.Done():
 			return
 		}
 	}
+}
+
+// resourcesOf returns the resources that a filter names.
+func resourcesOf(filter []byte) map[string]bool {
+	set := make(map[string]bool)
+	for item := range jsonscan.Elements(jsonscan.Member(filter, "resourceSubscriptions")) {
+		if uri, ok := jsonscan.String(item); ok {
+			set[uri] = true
+		}
+	}
+	return set
 }

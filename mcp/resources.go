@@ -121,8 +121,8 @@ func (c *Client) ResourceUpdates(ctx context.Context, uri string) iter.Seq2[stri
 			yield("", errZero)
 			return
 		}
-		w := c.topics.join(uri) // before there is a connection: the next ones know of it
-		defer c.topics.leave(w)
+		w := c.topics.Join(uri) // before there is a connection: the next ones know of it
+		defer c.topics.Leave(w)
 		conn, err := c.acquire(ctx, nil)
 		if err == nil && !conn.announcesUpdates() {
 			err = c.announcesNothing()
@@ -133,13 +133,13 @@ func (c *Client) ResourceUpdates(ctx context.Context, uri string) iter.Seq2[stri
 		}
 		for {
 			select {
-			case <-w.signal:
+			case <-w.Signal:
 			case <-ctx.Done():
 				return
 			case <-c.closing.Done():
 				return
 			}
-			uris, err := c.topics.take(w)
+			uris, err := c.topics.Take(w)
 			for _, uri := range uris {
 				if !yield(uri, nil) {
 					return

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
+	"github.com/mcpbelt/mcpbelt/mcp/internal/pages"
+	"github.com/mcpbelt/mcpbelt/mcp/internal/topics"
 )
 
 // What a client and its connections share. Nothing of it knows either of them.
@@ -40,8 +42,8 @@ type shared struct {
 	tokens   atomic.Int64 // progress tokens given out
 	awaiting atomic.Int64 // calls that wait for a task
 	locks    keylock.Set  // by what is done by one at a time
-	pages    pages
-	topics   topics
+	pages    pages.Set
+	topics   *topics.Set
 	level    atomic.Pointer[LoggingLevel] // that the server is to log
 	logs     logQueue
 }

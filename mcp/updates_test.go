@@ -1,4 +1,4 @@
-// Tests of resources.go, topics.go and listen.go: changes of resources.
+// Tests of resources.go and listen.go: changes of resources.
 
 package mcp_test
 

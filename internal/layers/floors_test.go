@@ -41,6 +41,7 @@ var rooms = []room{
 	{path: "mcp", floor: 1, wing: hall},
 	{path: "mcp/mcptest", floor: 1, wing: hall, kit: true},
 	{path: "mcp/ask", floor: 2, wing: hall},
+	{path: "mcp/internal/...", floor: 0, wing: hall},
 	{path: "storage", floor: 1, wing: hall},
 	{path: "storage/storagetest", floor: 1, wing: hall, kit: true},
 	{path: "internal/pgtest", floor: 0, wing: hall, kit: true},
