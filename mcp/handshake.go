@@ -270,14 +270,8 @@ func (conn *connection) endRequest(info *RequestInfo, id int64, result json.RawM
 	} else if info.Method == protocol.Discover && err == nil {
 		info.Connection.ProtocolVersion = discoveredRevision(result)
 	}
-	info.end(result, conn.handshakeError(err))
-}
-
-// handshakeError returns the error of a handshake as the callers of the client get it:
-// what is no answer of the server makes it unavailable.
-func (conn *connection) handshakeError(err error) error {
-	if err == nil || errors.As(err, new(*JSONRPCError)) {
-		return err
+	if err != nil && !errors.As(err, new(*JSONRPCError)) {
+		err = &UnavailableError{Server: conn.shared.name, Err: err} // as the callers of the client get it
 	}
-	return &UnavailableError{Server: conn.shared.name, Err: err}
+	info.end(result, err)
 }

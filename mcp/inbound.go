@@ -173,9 +173,6 @@ func (conn *connection) runHandler(ctx context.Context, method string, params js
 	if method == protocol.Ping {
 		return json.RawMessage(`{}`), nil
 	}
-	if isQuestion(method) && conn.shared.opts.declares(method) && !conn.mayAsk(method, of) {
-		return declinedAnswer(method)
-	}
 	conn.mu.Lock()
 	conn.answering++
 	conn.mu.Unlock()
@@ -185,7 +182,19 @@ func (conn *connection) runHandler(ctx context.Context, method string, params js
 		conn.answering--
 		conn.answeredAt = time.Now()
 	}()
-	return conn.shared.handleRequest(ctx, method, params, true, of)
+	return conn.handle(ctx, method, params, true, of)
+}
+
+// handle runs the handler for a request of the server, if it may ask. Of is the request of the
+// client that caused it; nil if that is not known.
+func (conn *connection) handle(ctx context.Context, method string, params json.RawMessage, waits bool, of *asked) (json.RawMessage, error) {
+	switch {
+	case !isQuestion(method) || !conn.shared.opts.declares(method) || conn.mayAsk(method, of):
+		return conn.shared.handleRequest(ctx, method, params, waits, of)
+	case method == protocol.Elicit:
+		return json.RawMessage(`{"action":"decline"}`), nil
+	}
+	return nil, errTooManyQuestions
 }
 
 // cancelled ends the service of a request that the server does not wait for any
@@ -248,28 +257,17 @@ func (conn *connection) handleInput(ctx context.Context, of *asked, requests jso
 			return nil, at(path, err)
 		}
 		work, o := conn.open(ctx, &jsonrpc.Request{Method: method, Params: params}, true, true)
-		var response json.RawMessage
-		if isQuestion(method) && !conn.mayAsk(method, of) {
-			response, err = declinedAnswer(method)
-		} else {
-			response, err = conn.shared.handleRequest(work, method, params, false, of)
-		}
+		response, err := conn.handle(work, method, params, false, of)
 		o.end(response, err)
+		if _, ok := refusalOf(err); ok || errors.As(err, new(*ProtocolError)) {
+			return nil, at(path, err) // the request is wrong, and so is the answer with which it came
+		}
 		if err != nil {
-			return nil, notHandled(path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		responses = append(responses, member{string(id), response})
 	}
 	return object(responses...), nil
-}
-
-// notHandled says which request could not be handled. A request that is wrong itself makes
-// the answer invalid with which it came.
-func notHandled(path string, err error) error {
-	if _, ok := refusalOf(err); ok || errors.As(err, new(*ProtocolError)) {
-		return at(path, err)
-	}
-	return fmt.Errorf("%s: %w", path, err)
 }
 
 // mayAsk counts a question of the server. It reports whether it may be asked, and tells
@@ -281,12 +279,4 @@ func (conn *connection) mayAsk(method string, of *asked) bool {
 	}
 	conn.shared.declined(method)
 	return false
-}
-
-// declinedAnswer is the answer to a question that the user was not asked.
-func declinedAnswer(method string) (json.RawMessage, error) {
-	if method == protocol.Elicit {
-		return json.RawMessage(`{"action":"decline"}`), nil
-	}
-	return nil, errTooManyQuestions
 }

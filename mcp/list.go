@@ -70,12 +70,15 @@ type pagesRead struct {
 // the server does not know the cursor any more.
 func (p *pager[T]) next(ctx context.Context) (items []*T, restarted bool, err error) {
 	for {
-		page, err := p.ask(ctx)
+		result, conn, err := p.client.send(ctx, p.request())
+		page := listPage[T]{conn: conn}
 		if err == nil {
-			err = p.count(&page)
-			return page.items, restarted, err
+			err = p.decode(ctx, &page, result)
 		}
-		if !p.outlived(err, page.conn) {
+		if err == nil {
+			return page.items, restarted, p.count(&page)
+		}
+		if !p.outlived(err, conn) {
 			return nil, restarted, err
 		}
 		p.pagesRead = pagesRead{}
@@ -90,21 +93,6 @@ func (p *pager[T]) request() *request {
 		r.until = p.until
 	}
 	return r
-}
-
-// ask asks the server for the next page. With an error the page tells the connection.
-func (p *pager[T]) ask(ctx context.Context) (page listPage[T], err error) {
-	result, conn, err := p.client.send(ctx, p.request())
-	if err != nil {
-		return listPage[T]{conn: conn}, err
-	}
-	var fresh freshness
-	if conn.modern() {
-		fresh = freshnessOf(result)
-	}
-	page, err = p.decode(ctx, result, conn.modern())
-	page.freshness, page.conn = fresh, conn
-	return page, err
 }
 
 // outlived reports whether a page was refused because of a cursor that the
@@ -162,8 +150,11 @@ func (p *pager[T]) count(page *listPage[T]) error {
 }
 
 // decode decodes one page.
-func (p *pager[T]) decode(ctx context.Context, result json.RawMessage, modern bool) (page listPage[T], err error) {
-	page.bytes = len(result)
+func (p *pager[T]) decode(ctx context.Context, page *listPage[T], result json.RawMessage) error {
+	modern := page.conn.modern()
+	if page.bytes = len(result); modern {
+		page.freshness = freshnessOf(result)
+	}
 	found := false
 	kind := kindComplete
 	walk := jsonscan.Walk(result)
@@ -171,7 +162,7 @@ func (p *pager[T]) decode(ctx context.Context, result json.RawMessage, modern bo
 		switch string(key) {
 		case p.list.member:
 			if kind := walk.Kind(); kind != '[' {
-				return page, p.invalid(p.list.member, &kindError{kind, anArray})
+				return p.invalid(p.list.member, &kindError{kind, anArray})
 			}
 			found = true
 			for i := range walk.Elements() {
@@ -200,23 +191,23 @@ func (p *pager[T]) decode(ctx context.Context, result json.RawMessage, modern bo
 			if value[0] == '"' {
 				page.next = value
 			} else if string(value) != "null" {
-				return page, p.invalid("nextCursor", wrongKind(value, aString))
+				return p.invalid("nextCursor", wrongKind(value, aString))
 			}
 		case "resultType":
 			if value := walk.Value(); !isNull(value) {
 				if err := decodeString(&kind, value); err != nil {
-					return page, p.invalid("resultType", err)
+					return p.invalid("resultType", err)
 				}
 			}
 		}
 	}
 	if kind != kindComplete {
-		return page, p.invalid("resultType", unknownResult(kind))
+		return p.invalid("resultType", unknownResult(kind))
 	}
 	if !found {
-		return page, p.invalid(p.list.member, errMissing)
+		return p.invalid(p.list.member, errMissing)
 	}
-	return page, nil
+	return nil
 }
 
 // nameOf returns the name of an invalid item for the log, as far as it has one.
