@@ -1,3 +1,5 @@
+// Tests of tool.go and context.go: tools with an app, and calls of apps.
+
 package registry_test
 
 import (

@@ -1,4 +1,4 @@
-// Tests of approval_watch.go and approval_pending.go: calls that wait, and for how long.
+// Tests of approval_resume.go and approval_pending.go: calls that wait, and for how long.
 
 package registry_test
 

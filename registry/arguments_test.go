@@ -1,3 +1,5 @@
+// Tests of validation.go: arguments that are no object.
+
 package registry_test
 
 import (

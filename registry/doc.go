@@ -88,8 +88,7 @@
 // id, by which progress, events and approvals of calls to the same tool are told apart.
 package registry
 
-// Order of the files, from the bottom: errors, context, server, tool, app, arguments, hints,
-// remote, validation, schema, func, read_result, entry, near, matcher, middleware, observer, grant,
-// approver, pending, approval, approval_pending, decide, quarantine, snapshot, catalogue, diff,
-// registry, callable, explain, observe, approval_watch, error_result, replace, call,
-// approval_resume.
+// Order of the files, from the bottom: errors, context, server, tool, hints, validation, remote,
+// schema, func, entry, matcher, middleware, observer, grant, approver, pending, approval,
+// approval_pending, decide, quarantine, snapshot, catalogue, registry, callable, explain, observe,
+// error_result, replace, call, approval_resume.

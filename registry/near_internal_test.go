@@ -1,4 +1,4 @@
-// Tests of near.go, from inside.
+// Tests of matcher.go, from inside.
 
 package registry
 

@@ -1,3 +1,5 @@
+// Tests of matcher.go: names that are near to what was asked for.
+
 package registry_test
 
 import (

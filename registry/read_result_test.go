@@ -1,3 +1,5 @@
+// Tests of func.go: the tool read_result.
+
 package registry_test
 
 import (

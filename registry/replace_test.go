@@ -1,4 +1,4 @@
-// Tests of replace.go and diff.go: lists of a server that take the place of others.
+// Tests of replace.go and catalogue.go: lists of a server that take the place of others.
 
 package registry_test
 
