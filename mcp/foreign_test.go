@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -89,12 +88,3 @@ func (f *foreignConn) Read(context.Context) (jsonrpc.Message, error) {
 func (f *foreignConn) Write(context.Context, jsonrpc.Message) error { return nil }
 func (f *foreignConn) Close() error                                 { return nil }
 func (f *foreignConn) SessionID() string                            { return "" }
-
-func collectPairs(pairs iter.Seq2[string, error]) (n int, err error) {
-	for _, err := range pairs {
-		if n++; err != nil || n == 2 {
-			return n, err
-		}
-	}
-	return n, nil
-}

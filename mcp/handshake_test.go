@@ -267,17 +267,6 @@ func TestPinnedRevisionIsNotDoubted(t *testing.T) {
 	assert.Equal(t, handshakesOf(t, server), handshakeWith(mcp.Revision20251125), "the handshakes")
 }
 
-// Over HTTP the status of a refusal is enough.
-func TestPinnedRevisionOverHTTP(t *testing.T) {
-	s := newWebServer(t, mcp.Revision20251125, nil)
-	assert.As[*mcp.ProtocolVersionError](t, newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728}).Ready(t.Context()))
-	assert.Equal(t, len(s.of("initialize")), 0, "times initialize")
-	for _, revision := range revisions() {
-		s := newWebServer(t, revision, nil)
-		assert.Equal(t, newReady(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: revision}).State().ProtocolVersion, revision, "revision")
-	}
-}
-
 // The errors by which a server shows that it speaks revision 2026-07-28.
 const (
 	headerMismatch     = -32020
@@ -481,14 +470,4 @@ func TestInitializeOffersAnotherRevision(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A pinned revision is not given up for another.
-func TestPinnedRevisionIsNotReplaced(t *testing.T) {
-	server, c := withClient(t, mcptest.NewServer(t, mcptest.Script{
-		"initialize": mcptest.Error(-32602, "Unsupported protocol version. Supported: 2024-11-05"),
-	}), &mcp.ClientOptions{ProtocolVersion: "2025-06-18"})
-	assert.Fails(t, c.Ready(t.Context()))
-	assert.OK(t, c.Close())
-	wantCount(t, server, "initialize", 1)
 }

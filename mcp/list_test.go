@@ -252,22 +252,6 @@ func TestStaleToolsListedOnceForAll(t *testing.T) {
 	})
 }
 
-// An announcement counts at once, before ToolsVersion says so.
-func TestToolsForgottenAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": func(c *mcptest.Call) {
-			c.Result(fmt.Sprintf(`{"tools":[{"name":"%d"}],"ttlMs":3600000}`, c.Number))
-		}}), nil)
-		wantTools(t, c, "1")
-		server.Notify("notifications/tools/list_changed", "")
-		synctest.Wait()
-		wantTools(t, c, "2")
-		server.Notify("notifications/tools/list_changed", "") // within the 250 ms
-		synctest.Wait()
-		wantTools(t, c, "3")
-	})
-}
-
 // A server that says that it announces changes, and then does not agree to, has
 // its tools read each time.
 func TestToolsNotAnnouncedAfterAll(t *testing.T) {

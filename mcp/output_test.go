@@ -150,23 +150,6 @@ func TestOutputSchemaFetchesNothing(t *testing.T) {
 	assert.Equal(t, hits.Load(), 0, "requests")
 }
 
-// Without a list one is read for the first result that has structured content,
-// and only then.
-func TestOutputListsOnce(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-			"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
-			"tools/call": mcptest.Sequence(text("x"), mcptest.Result(structured(`{"n":1}`)), mcptest.Result(structured(`{}`))),
-		}), nil)
-		mustCall(t, c, "t")
-		wantCount(t, server, "tools/list", 0)
-		mustCall(t, c, "t")
-		wantCount(t, server, "tools/list", 1)
-		wantOutputError(t, assert.Err(call(t, c, "t")), "n", `n: want`)
-		wantCount(t, server, "tools/list", 1)
-	})
-}
-
 // A server that does not list its tools is asked once per version of them, and
 // its results pass.
 func TestOutputWithoutList(t *testing.T) {

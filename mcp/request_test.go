@@ -125,16 +125,6 @@ func TestNotRepeatedAfterContext(t *testing.T) {
 	wantCount(t, server, "tools/call", 1)
 }
 
-// Lists are repeated when the connection breaks.
-func TestListIsRepeated(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-			"tools/list": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(toolPages)),
-		})), nil)
-		assert.Equal(t, len(assert.Value(c.Tools(t.Context()))(t)), 3, "tools")
-	})
-}
-
 // An HTTP server that was restarted knows its sessions no more: the client
 // makes a new one and sends the call again.
 func TestSessionLost(t *testing.T) {

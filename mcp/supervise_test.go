@@ -13,16 +13,12 @@ import (
 
 var update = flag.Bool("update", false, "write the picture of the steps into the page")
 
-const designPage = "../docs/design/client.md"
-
-// A shownStep is a step in the picture, and what the program sees of it.
-type shownStep struct {
+// shownSteps are the steps in the picture, and what the program sees of them.
+var shownSteps = [...]struct {
 	name  string
 	phase Phase
 	holds bool // there is a connection
-}
-
-var shownSteps = [...]shownStep{
+}{
 	{"Idle", Idle, false}, {"Connecting", Connecting, false}, {"Ready", Ready, true}, {"Challenged", Authenticating, true},
 	{"Waiting", Waiting, false}, {"LoggingIn", Authenticating, false}, {"Closed", Closed, false},
 }
@@ -73,6 +69,7 @@ func TestTransitions(t *testing.T) {
 			}
 		}
 	}
+	const designPage = "../docs/design/client.md"
 	page := string(assert.Value(os.ReadFile(designPage))(t))
 	head, rest, _ := strings.Cut(page, "stateDiagram-v2\n")
 	picture, tail, _ := strings.Cut(rest, "```")

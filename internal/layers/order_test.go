@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"maps"
 	"path"
 	"runtime"
 	"slices"
@@ -16,9 +15,6 @@ import (
 
 // fileOrder begins the comment of a doc.go that lists the files of the package.
 const fileOrder = "Order of the files, from the bottom:"
-
-// upward lists the references from a file to a higher one that stay, each with its reason.
-var upward = map[string]string{}
 
 // TestOrder holds the order that a room declares in its doc.go: no file names a function, a
 // method or a type of a file above it.
@@ -52,7 +48,6 @@ func checkOrder(t *testing.T, tr *tree, p *pkg, doc *file) (problems []string) {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: importerFunc(func(path string) (*types.Package, error) { return imports[path], nil })}
 	room := assert.Value(conf.Check(module+"/"+p.folder, tr.fset, files, info))(t)
-	found := map[string]bool{}
 	for id, used := range info.Uses {
 		fn, isFunc := used.(*types.Func)
 		if _, isType := used.(*types.TypeName); !isFunc && !isType || used.Pkg() != room {
@@ -66,13 +61,9 @@ func checkOrder(t *testing.T, tr *tree, p *pkg, doc *file) (problems []string) {
 		}
 		from, to := tr.fset.Position(id.Pos()).Filename, tr.fset.Position(used.Pos()).Filename
 		if place[from] < place[to] {
-			found[fmt.Sprintf("%s names %s of %s", from, name, path.Base(to))] = true
+			problems = append(problems, fmt.Sprintf("%s names %s of %s, which stands above it", from, name, path.Base(to)))
 		}
 	}
-	for _, arrow := range slices.Sorted(maps.Keys(found)) {
-		if upward[arrow] == "" {
-			problems = append(problems, arrow+", which stands above it")
-		}
-	}
-	return problems
+	slices.Sort(problems)
+	return slices.Compact(problems)
 }
