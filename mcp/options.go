@@ -56,6 +56,7 @@ type ClientOptions struct {
 	// connection it can make four times as many at once, and one more each second, in
 	// any requests or outside of them. Further ones are declined and the user is not
 	// asked: an elicitation with the action decline, a sampling request with an error.
+	// A question of which it is not known what caused it counts for the connection alone.
 	// Logger and QuestionsDeclined of [State] report it. Default: 16. Negative: no limit, and as
 	// many are handled at a time as requests can be under way, in place of 16: this is for
 	// programs with many users, which count those of each.
