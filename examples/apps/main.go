@@ -21,7 +21,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/apps"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
-	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -92,30 +91,24 @@ func chat(w http.ResponseWriter, r *http.Request, tools *registry.Registry) {
 	}
 	in := &inbox{}
 	ctx := context.WithValue(registry.WithConversation(r.Context(), "chat"), inboxKey{}, in)
-	turn, err := profile.NewTurn(ctx, tools, profile.OpenAI, nil)
-	if err != nil {
-		http.Error(w, "the tools cannot be had", http.StatusInternalServerError)
-		return
-	}
-	answers, err := turn.Run(ctx, model(turn.Set(), string(text)))
 	said := "I have no tool for that."
-	for _, a := range answers {
-		said = a.Result.Text()
-	}
-	if err != nil {
-		said = "A person has to decide first."
+	if tool := choose(tools.Callable(ctx), string(text)); tool != "" {
+		res, err := tools.Call(ctx, tool, nil)
+		if said = "It did not work, or a person has to decide first."; err == nil {
+			said = res.Text()
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"text": said, "apps": in.apps})
 }
 
-// model returns the call that a model makes: here of the tool with an app whose server is named.
-func model(set *profile.Set, text string) []profile.Call {
-	for _, tool := range set.Tools() {
-		server, _, _ := strings.Cut(tool.Name, "__")
-		if strings.Contains(strings.ToLower(text), server) && tool.Definition.App() != "" {
-			return []profile.Call{{ID: "1", Name: tool.Name}}
+// choose returns what a model calls: here the tool with an app whose server is named.
+func choose(tools []registry.Tool, text string) string {
+	for _, tool := range tools {
+		def := tool.Definition()
+		if strings.Contains(strings.ToLower(text), def.Origin.Server) && def.App() != "" {
+			return def.Name
 		}
 	}
-	return nil
+	return ""
 }

@@ -60,10 +60,6 @@ type madeKey struct {
 	Secret string     `json:"secret"`
 }
 
-type revokedKey struct {
-	ID string `json:"id"`
-}
-
 func (q *request) showMe() (identity, error) {
 	return identity{q.caller.User, q.caller.Credential, q.roles, q.opts.Replicas.ID()}, nil
 }
@@ -159,7 +155,7 @@ func (q *request) changeKey(in *access.KeyOptions) (access.Key, error) {
 	return k, err
 }
 
-func (q *request) revokeKey() (revokedKey, error) {
+func (q *request) revokeKey() (removal, error) {
 	id := q.PathValue("id")
-	return revokedKey{id}, q.opts.Keys.Revoke(q.Context(), id)
+	return removal{ID: id}, q.opts.Keys.Revoke(q.Context(), id)
 }

@@ -75,10 +75,8 @@ func Prepare(o *host.Options) {
 	if o == nil {
 		return
 	}
-	extensions := maps.Clone(o.Client.Extensions)
-	if extensions == nil {
-		extensions = map[string]map[string]any{}
-	}
+	extensions := map[string]map[string]any{}
+	maps.Copy(extensions, o.Client.Extensions)
 	extensions[protocol.ExtensionApps] = map[string]any{"mimeTypes": []string{pageType}}
 	o.Client.Extensions = extensions
 }

@@ -23,6 +23,7 @@ var script []byte
 const (
 	maxMessage = 8 << 20          // bytes of what a page sends
 	pollTime   = 25 * time.Second // how long a page waits for news
+	tooMany    = "too many messages: wait before the next one"
 )
 
 // Bridge serves the module apps.js and what it needs, to the page of the program: put the handler below a path of that page's
@@ -40,7 +41,7 @@ func (a *Apps) Bridge() http.Handler {
 	mux.HandleFunc("POST /{id}/message", a.withShown(a.message))
 	mux.HandleFunc("POST /{id}/end", a.withShown(func(w http.ResponseWriter, _ *http.Request, s *Shown) {
 		s.End("the page has closed it")
-		answer(w, struct{}{})
+		answer(w, http.StatusOK, struct{}{})
 	}))
 	return http.NewCrossOriginProtection().Handler(mux)
 }
@@ -100,7 +101,7 @@ func (a *Apps) open(w http.ResponseWriter, r *http.Request, s *Shown) {
 	a.mu.Unlock()
 	granted, allow := p.granted(a.opts.Permissions)
 	a.opts.Logger.Info("apps: an app is shown", "server", s.Server, "tool", s.Tool, "uri", s.def.App(), "policy", f.policy, "permissions", allow)
-	answer(w, map[string]any{
+	answer(w, http.StatusOK, map[string]any{
 		"sandbox": strings.TrimSuffix(a.opts.SandboxURL, "/") + "/" + token, "html": p.html, "csp": p.declared.CSP,
 		"permissions": granted, "allow": allow, "prefersBorder": p.declared.PrefersBorder, "title": s.Title,
 	})
@@ -118,17 +119,19 @@ func (a *Apps) message(w http.ResponseWriter, r *http.Request, s *Shown) {
 		refuse(w, http.StatusBadRequest, "the message is none of JSON-RPC 2.0")
 		return
 	}
-	result, failed := any(nil), &rpcError{codeRefused, "too many messages: wait before the next one"}
-	if s.admit() {
-		if m.ID == nil {
-			a.opts.Logger.Debug("apps: an app says", "server", s.Server, "tool", s.Tool, "method", plain.Line(m.Method), "message", plain.Cut(plain.Line(string(m.Params)), maxLog))
-			w.WriteHeader(http.StatusNoContent)
-			return
-		}
-		result, failed = a.request(r.Context(), s, &m)
-	} else if m.ID == nil {
-		refuse(w, http.StatusTooManyRequests, failed.Message)
+	admitted := s.admit()
+	switch {
+	case m.ID == nil && !admitted:
+		refuse(w, http.StatusTooManyRequests, tooMany)
 		return
+	case m.ID == nil:
+		a.opts.Logger.Debug("apps: an app says", "server", s.Server, "tool", s.Tool, "method", plain.Line(m.Method), "message", plain.Cut(plain.Line(string(m.Params)), maxLog))
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	result, failed := any(nil), &rpcError{codeRefused, tooMany}
+	if admitted {
+		result, failed = a.request(r.Context(), s, &m)
 	}
 	res := map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(m.ID)}
 	if failed != nil {
@@ -136,7 +139,7 @@ func (a *Apps) message(w http.ResponseWriter, r *http.Request, s *Shown) {
 	} else {
 		res["result"] = result
 	}
-	answer(w, res)
+	answer(w, http.StatusOK, res)
 }
 
 // A polled is what is new for one app.
@@ -162,13 +165,13 @@ func (a *Apps) poll(w http.ResponseWriter, r *http.Request) {
 	for {
 		found, changed := a.newsFor(all, seen)
 		if len(found) > 0 {
-			answer(w, found)
+			answer(w, http.StatusOK, found)
 			return
 		}
 		select {
 		case <-changed:
 		case <-timer.C:
-			answer(w, found)
+			answer(w, http.StatusOK, found)
 			return
 		case <-r.Context().Done():
 			return
@@ -200,17 +203,15 @@ func (a *Apps) newsFor(all map[string]*Shown, seen map[string]int) (found map[st
 	return found, a.changed
 }
 
-func answer(w http.ResponseWriter, value any) {
+func answer(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(value) // the page may have gone
 }
 
 // refuse answers with an error, whose text may be that of a server.
 func refuse(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": text})
+	answer(w, status, map[string]string{"error": text})
 }
