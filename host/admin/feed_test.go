@@ -269,29 +269,6 @@ func TestActivity(t *testing.T) {
 	}
 }
 
-// What a feed does not remember itself is in the log.
-func TestListenerFarBehind(t *testing.T) {
-	s, log, _ := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
-	l, err := s.listen("")
-	assert.OK(t, err)
-	const events = 1500 // more than a feed remembers
-	for i := range events {
-		log.Record(t.Context(), activity.Event{Kind: "test", Server: fmt.Sprint("e", i)})
-		if i > 0 {
-			continue
-		}
-		assert.Equal(t, assert.Value(l.next())(t), "e0")
-		l.close()
-	}
-	assert.OK(t, log.Flush(t.Context()))
-	l, err = s.listen(l.last)
-	assert.OK(t, err)
-	defer l.close()
-	for i := 1; i < events; i++ {
-		assert.Equal(t, assert.Value(l.next())(t), fmt.Sprint("e", i))
-	}
-}
-
 // A listener whose key is revoked is told no more.
 func TestListenerIsRevoked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
