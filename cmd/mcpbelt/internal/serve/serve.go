@@ -77,11 +77,11 @@ func serveCommand(b *belt.Belt) *cobra.Command {
 			}
 			if so.roles = rolesOf(adminRole); so.roles != nil {
 				so.callback = p.base(l) + callbackPath
-				if p.text == "" && isLoopback(l) { // so that a browser that reaches the page reaches these, too
-					if so.sandbox, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
-						return err
+				if p.text == "" && isLoopback(l) { // so that a browser that reaches the page reaches this, too
+					if own, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"); err == nil { // else no app is shown
+						defer own.Close()
+						so.sandbox = own
 					}
-					defer so.sandbox.Close()
 				}
 			}
 			s, err := newStation(ctx, b, so)
