@@ -105,29 +105,16 @@ func (p *Tab) Type(text string) {
 	assert.OK(p, p.Call("Input.insertText", map[string]any{"text": text}, nil))
 }
 
-// A key has the code that Windows gives it, and the text that it types.
-type key struct {
-	code int
-	text string
-}
-
-// keys returns the keys that Press knows, by what the protocol calls them.
-func keys() map[string]key {
-	return map[string]key{
-		"Tab": {9, ""}, "Enter": {13, "\r"}, "ArrowDown": {40, ""}, " ": {32, " "},
-	}
-}
-
 // Press presses and releases a key, such as Tab or Enter.
 func (p *Tab) Press(name string) {
 	p.Helper()
-	k, ok := keys()[name]
-	if !ok {
+	code := map[string]int{"Tab": 9, "Enter": 13, "ArrowDown": 40, " ": 32}[name] // that Windows gives it
+	if code == 0 {
 		p.Fatalf("got the key %q, want one that is known", name)
 	}
-	params := map[string]any{"type": "keyDown", "key": name, "windowsVirtualKeyCode": k.code}
-	if k.text != "" {
-		params["text"] = k.text
+	params := map[string]any{"type": "keyDown", "key": name, "windowsVirtualKeyCode": code}
+	if text := map[string]string{"Enter": "\r", " ": " "}[name]; text != "" {
+		params["text"] = text
 	}
 	for _, kind := range []string{"keyDown", "keyUp"} {
 		params["type"] = kind
