@@ -54,7 +54,7 @@ func New(api http.Handler) (*Page, error) {
 	if nils.Is(api) {
 		return nil, errors.New("page: the handler of the API is required")
 	}
-	p := &Page{api: api, policy: policy, assets: map[string]asset{}, sessions: newSessions(time.Now)}
+	p := &Page{api: api, policy: policy, assets: map[string]asset{}, sessions: sessions{links: map[string]link{}}}
 	found := map[string]asset{} // by name
 	all := sha256.New()
 	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {

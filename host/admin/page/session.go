@@ -46,14 +46,9 @@ type link struct {
 
 // sessions are the sessions and the links that there are.
 type sessions struct {
-	now   func() time.Time
 	mu    sync.Mutex
 	open  lru.Map[string, *signIn] // by ID
 	links map[string]link          // by token
-}
-
-func newSessions(now func() time.Time) sessions {
-	return sessions{now: now, links: map[string]link{}}
 }
 
 // Link returns the path of a page that signs in by itself, with a credential that the API takes as a
@@ -68,11 +63,11 @@ func (p *Page) Link(credential string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for t, l := range s.links {
-		if s.now().Sub(l.made) >= maxWait || len(s.links) >= maxLinks {
+		if time.Since(l.made) >= maxWait || len(s.links) >= maxLinks {
 			delete(s.links, t)
 		}
 	}
-	s.links[token] = link{credential, s.now()}
+	s.links[token] = link{credential, time.Now()}
 	return root + "#once=" + token
 }
 
@@ -82,7 +77,7 @@ func (s *sessions) redeem(token string) string {
 	defer s.mu.Unlock()
 	l, ok := s.links[token]
 	delete(s.links, token)
-	if !ok || s.now().Sub(l.made) >= maxWait {
+	if !ok || time.Since(l.made) >= maxWait {
 		return ""
 	}
 	return l.credential
@@ -93,7 +88,7 @@ func (s *sessions) redeem(token string) string {
 func (s *sessions) begin(credential, id string) *signIn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	now := time.Now()
 	if o, ok := s.open.Get(id); ok && !s.over(o) && subtle.ConstantTimeCompare([]byte(o.credential), []byte(credential)) == 1 {
 		o.begun, o.used = now, now
 		return o
@@ -111,8 +106,7 @@ func (s *sessions) begin(credential, id string) *signIn {
 
 // over reports whether the time of a session is over. The lock is held.
 func (s *sessions) over(o *signIn) bool {
-	now := s.now()
-	return now.Sub(o.begun) >= maxAge || now.Sub(o.used) >= maxIdle
+	return time.Since(o.begun) >= maxAge || time.Since(o.used) >= maxIdle
 }
 
 // drop ends a session. The lock is held.
@@ -142,7 +136,7 @@ func (s *sessions) find(r *http.Request) *signIn {
 		s.drop(id)
 		return nil
 	}
-	o.used = s.now()
+	o.used = time.Now()
 	return o
 }
 
@@ -309,7 +303,7 @@ func (p *Page) serveAPI(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	if isSafe(r) { // a stream ends with the session, and in time to show that it is in use; a change is made to its end
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, min(maxIdle-time.Minute, maxAge-p.sessions.now().Sub(s.begun)))
+		ctx, cancel = context.WithTimeout(ctx, min(maxIdle-time.Minute, maxAge-time.Since(s.begun)))
 		defer cancel()
 		defer context.AfterFunc(s.ended, cancel)()
 	}
