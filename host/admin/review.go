@@ -306,7 +306,7 @@ func (q *request) approveCall(in *approveInput) (callResult, error) {
 	if in.ForConversation && call.Conversation == "" {
 		return callResult{}, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "forConversation: the call is in no conversation"}
 	}
-	if err := q.mayStart(serversOf(call.Server)...); err != nil {
+	if err := q.mayStart(call.Server); err != nil {
 		return callResult{}, err
 	}
 	approve := q.host.Registry().Approve

@@ -165,15 +165,14 @@ func (q *request) need(r Role) error {
 	return forbidden(r)
 }
 
-// mayStart fails if the caller may not start processes, and a change of a server of one of these
-// names, as those of servers, could start one: a record or a server of the name is local.
-// Without names all servers count.
-func (q *request) mayStart(names ...string) error {
+// mayStart fails if the caller may not start processes, and a change of the server of a name could start one: a record or a
+// server of the name is local. Without a name all servers count, as for a tool of the program, which may call others.
+func (q *request) mayStart(name string) error {
 	refused := q.need(StdioWrite)
 	if refused == nil {
 		return nil
 	}
-	concerns := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
+	concerns := func(other string) bool { return name == "" || name == other }
 	servers, err := q.manager.Servers(q.Context())
 	if err != nil {
 		return err

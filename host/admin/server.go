@@ -430,7 +430,7 @@ func (q *request) test(entry *config.Server) (testResult, error) {
 }
 
 func (q *request) refreshServers() (refreshed, error) {
-	if err := q.mayStart(); err != nil {
+	if err := q.mayStart(""); err != nil {
 		return refreshed{}, err
 	}
 	if err := q.host.Refresh(q.forUser()); err != nil && q.Context().Err() != nil {

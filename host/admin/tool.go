@@ -171,7 +171,7 @@ func (q *request) callable() (*registry.Definition, error) {
 		return nil, noTool("no such tool is offered")
 	}
 	d := t.Definition()
-	return d, q.mayStart(serversOf(d.Origin.Server)...)
+	return d, q.mayStart(d.Origin.Server)
 }
 
 func (q *request) callTool(in *callInput) (callOutput, error) {
@@ -227,13 +227,4 @@ func (q *request) output(server string, res *mcp.CallToolResult, err error) (cal
 		return out, err
 	}
 	return out, nil
-}
-
-// serversOf returns the servers that a call of a tool of this one may start: any, if it is one of the
-// program, which may call others.
-func serversOf(server string) []string {
-	if server == "" {
-		return nil
-	}
-	return []string{server}
 }
