@@ -82,13 +82,10 @@ func Handler(m *manage.Manager, opts *Options) (http.Handler, error) {
 	if opts.Apps != nil {
 		a.bridge = opts.Apps.Bridge()
 	}
-	a.opts.Roles = DefaultRoles
-	if opts.Roles != nil {
-		a.opts.Roles = opts.Roles
+	if a.opts.Roles == nil {
+		a.opts.Roles = DefaultRoles
 	}
-	if a.opts.Logger == nil {
-		a.opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	a.opts.Logger = cmp.Or(a.opts.Logger, slog.New(slog.DiscardHandler))
 	for _, r := range a.routes() {
 		a.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { a.serve(w, req, r) })
 	}

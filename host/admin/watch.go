@@ -86,9 +86,7 @@ func (q *request) listActivity() ([]pastEvent, error) {
 
 // filterOf reads a filter, and how many events are wanted at most.
 func filterOf(v url.Values) (*activity.Filter, int, error) {
-	f := &activity.Filter{ID: v.Get("id"), Parent: v.Get("parent"), User: v.Get("user"), Server: v.Get("server"), Tool: v.Get("tool")}
-	f.Kinds = append(f.Kinds, v["kind"]...)
-	f.Outcomes = append(f.Outcomes, v["outcome"]...)
+	f := &activity.Filter{Kinds: v["kind"], Outcomes: v["outcome"], ID: v.Get("id"), Parent: v.Get("parent"), User: v.Get("user"), Server: v.Get("server"), Tool: v.Get("tool")}
 	bad := func(name, want string) (*activity.Filter, int, error) {
 		return nil, 0, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: name + " has to be " + want}
 	}
@@ -115,10 +113,7 @@ func filterOf(v url.Values) (*activity.Filter, int, error) {
 // streamEvents tells the events until the listener goes, the feed ends, or the caller may not listen
 // any more.
 func (q *request) streamEvents(w http.ResponseWriter) error {
-	after := q.Header.Get("Last-Event-ID")
-	if after == "" {
-		after = q.URL.Query().Get("after")
-	}
+	after := cmp.Or(q.Header.Get("Last-Event-ID"), q.URL.Query().Get("after"))
 	l, missed, whole := q.opts.Feed.listen(q.Context(), after, q.caller.Owner())
 	if l == nil {
 		return &failure{status: http.StatusServiceUnavailable, code: "busy", detail: "there are too many listeners, or the program ends"}
