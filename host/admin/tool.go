@@ -34,7 +34,7 @@ func toolRoutes() []*route {
 			param{"name", "string", "of the tool"}),
 	}
 	for _, at := range []string{"poll", "{id}/open", "{id}/message", "{id}/end"} {
-		routes = append(routes, (&route{method: "POST", path: "/api/v1/tools/{name}/apps/" + at, role: Operate, summary: "Pass on what apps of the tool say, that the caller has tried: " + at + " of apps.js",
+		routes = append(routes, (&route{method: "POST", path: "/api/v1/tools/{name}/apps/" + at, role: Operate, summary: "Serve " + at + " of apps.js, for the app of a tool that the caller has tried",
 			in: reflect.TypeFor[json.RawMessage](), out: reflect.TypeFor[json.RawMessage](), stream: (*request).passToApp}).of("apps"))
 	}
 	return routes
@@ -73,7 +73,7 @@ type callOutput struct {
 	Result  json.RawMessage `json:"result,omitempty"`
 	Error   string          `json:"error,omitempty"`
 	Waiting string          `json:"waiting,omitempty"` // the id under which the call waits for approval
-	App     *apps.Shown     `json:"app,omitempty"`     // of the call, for show of apps.js; of a tool that was tried
+	App     *apps.Shown     `json:"app,omitempty"`     // for show of apps.js; of a tool that is tried
 }
 
 // A found tool is one of the registry, or one that it did not take.
