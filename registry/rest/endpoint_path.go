@@ -55,22 +55,21 @@ func readPath(path string) (pathTemplate, error) {
 	return template, nil
 }
 
-// checkLiteral holds text to the characters of a path (RFC 3986, section 3.3).
+// literal matches what a path may have (RFC 3986, section 3.3).
+var literal = regexp.MustCompile(`^(?:[0-9A-Za-z._~!$&'()*+,;=:@-]|%[0-9a-fA-F]{2})*`)
+
+// checkLiteral holds text to the characters of a path.
 func checkLiteral(text string) error {
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '%':
-			if at := percentEscape.FindStringIndex(text[i:]); at == nil || at[0] > 0 {
-				return errors.New(`has a "%" that begins no escape such as %20`)
-			}
-			i += 2
-		case c == '?' || c == '#':
-			return fmt.Errorf("has a %q; a query is made of params", c)
-		case !unreserved(c) && strings.IndexByte("!$&'()*+,;=:@", c) < 0:
-			return errors.New("has characters that no path has; write them as escapes such as %20")
-		}
+	rest := text[len(literal.FindString(text)):]
+	switch {
+	case rest == "":
+		return nil
+	case rest[0] == '%':
+		return errors.New(`has a "%" that begins no escape such as %20`)
+	case rest[0] == '?' || rest[0] == '#':
+		return fmt.Errorf("has a %q; a query is made of params", rest[0])
 	}
-	return nil
+	return errors.New("has characters that no path has; write them as escapes such as %20")
 }
 
 // names returns the names of the parameters in the template.

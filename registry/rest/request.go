@@ -47,10 +47,6 @@ func join(pairs []pair) string {
 // text means nothing but itself wherever in a URL or a form it stands.
 func escape(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
 
-func unreserved(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
-}
-
 // build makes the request of a call. The error is a [*registry.ArgumentsError].
 func (o *operation) build(raw json.RawMessage) (*request, error) {
 	var m mistakes
