@@ -1,6 +1,6 @@
-// Search measures the search for tools of this library beside two others, on the
+// Search measures the search for tools of this library beside another one, on the
 // tools of real servers and on queries that were judged before any search ran on
-// them (internal/toolcorpus). The others are the counting of words, and
+// them (internal/toolcorpus). The other is
 // github.com/blevesearch/bleve/v2: as it comes, and set up for English with BM25.
 //
 //	go run ./search                     # the table
@@ -63,7 +63,6 @@ const shown = 15
 
 const (
 	nameOurs    = "Finder.Search"
-	nameCount   = "counting words"
 	nameBleve   = "bleve, defaults"
 	nameEnglish = "bleve, English, BM25"
 )
@@ -71,15 +70,9 @@ const (
 func contenders() []contender {
 	return []contender{
 		{nameOurs, openOurs},
-		{nameCount, openCount},
 		{nameBleve, openBleve},
 		{nameEnglish, openEnglish},
 	}
-}
-
-func openCount() (func(string) ([]string, error), func() error, error) {
-	search := toolcorpus.CountTerms(toolcorpus.Documents())
-	return func(text string) ([]string, error) { return search(text), nil }, func() error { return nil }, nil
 }
 
 // A row is what was measured of one contender.
