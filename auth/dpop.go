@@ -148,10 +148,8 @@ func checkNonce(nonce string) error {
 	if len(nonce) > maxNonce {
 		return fmt.Errorf("the nonce is longer than %d bytes", maxNonce)
 	}
-	for _, r := range nonce {
-		if r <= ' ' || r > '~' || r == '"' || r == '\\' {
-			return errors.New("the nonce has characters that nonces cannot have")
-		}
+	if nonce != "" && !validScope(nonce) { // of the same characters
+		return errors.New("the nonce has characters that nonces cannot have")
 	}
 	return nil
 }
