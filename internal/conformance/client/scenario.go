@@ -168,7 +168,7 @@ func callGiven(ctx context.Context, c *mcp.Client, given *Given) error {
 // only if it is to, and stops at the first that is not what the list says.
 func withSkills(reads bool) Play {
 	return func(ctx context.Context, url string, _ *Given) error {
-		h := host.New(nil)
+		h := host.New(&host.Options{StateDir: host.NoState})
 		defer func() { _ = h.Close() }()
 		c, err := config.Parse(ctx, "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"conformance": {"url": %q}}}`, url), nil)
 		if err == nil {
