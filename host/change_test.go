@@ -241,8 +241,7 @@ func TestWatchTellsTheLastChange(t *testing.T) {
 		do   func(context.Context, *host.Host) error
 	}
 	call := func(ctx context.Context, h *host.Host) error {
-		_, err := h.Registry().Call(ctx, "s__echo", nil)
-		return err
+		return assert.Err(h.Registry().Call(ctx, "s__echo", nil))
 	}
 	idle := func(ctx context.Context, _ *host.Host) error { // on the clock of the bubble
 		timer := time.NewTimer(20 * time.Minute)
@@ -265,8 +264,7 @@ func TestWatchTellsTheLastChange(t *testing.T) {
 			{"Discover", func(ctx context.Context, h *host.Host) error { return h.Discover(ctx, session.Key{Server: "s"}) }},
 			restart, {"call", call}, {"idle", idle}, {"call", call},
 			{"Client", func(ctx context.Context, h *host.Host) error {
-				_, err := h.Client(ctx, session.Key{User: "berta", Server: "s"})
-				return err
+				return assert.Err(h.Client(ctx, session.Key{User: "berta", Server: "s"}))
 			}},
 			disable,
 		},

@@ -136,10 +136,7 @@ func TestCloseWhileOpening(t *testing.T) {
 	t.Parallel()
 	h := host.New(patient(&host.Options{Transport: killSoon("silent")}))
 	c := assert.Value(config.Load(t.Context(), write(t, "silent", child(t, "silent")), nil))(t)
-	applied := background(func() error {
-		_, err := h.Apply(watchdog(t), c)
-		return err
-	})
+	applied := background(func() error { return assert.Err(h.Apply(watchdog(t), c)) })
 	for servers := range h.Watch(watchdog(t)) {
 		if len(servers) == 1 && servers[0].State.Phase == mcp.Connecting {
 			break

@@ -370,14 +370,12 @@ func TestToolsOutlastAFailedPredecessor(t *testing.T) {
 		"Enable":  func(ctx context.Context, h *host.Host) error { return h.Enable(ctx, "s") },
 		"Restart": func(ctx context.Context, h *host.Host) error { return h.Restart(ctx, "s") },
 		"Apply": func(ctx context.Context, h *host.Host) error {
-			_, err := h.Apply(ctx, parseEntries(t, "s", `{"command": "x", "args": ["3"]}`))
-			return err
+			return assert.Err(h.Apply(ctx, parseEntries(t, "s", `{"command": "x", "args": ["3"]}`)))
 		},
 		"Disable":        func(ctx context.Context, h *host.Host) error { return h.Disable(ctx, "s") },
 		"Enable in vain": func(ctx context.Context, h *host.Host) error { return h.Enable(ctx, "s") },
 		"Apply of a disabled one": func(ctx context.Context, h *host.Host) error {
-			_, err := h.Apply(ctx, parseEntries(t, "s", `{"command": "x", "args": ["3"], "enabled": false}`))
-			return err
+			return assert.Err(h.Apply(ctx, parseEntries(t, "s", `{"command": "x", "args": ["3"], "enabled": false}`)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -124,12 +124,10 @@ func TestStartAnewTakesTheConfiguredEntry(t *testing.T) {
 			return errors.Join(m.Host().Disable(t.Context(), "s"), m.Host().Enable(t.Context(), "s"))
 		}},
 		{"the same again", "2", func(t *testing.T, m *manage.Manager) error {
-			_, err := m.Update(t.Context(), "s", patch(t, `{}`))
-			return err
+			return assert.Err(m.Update(t.Context(), "s", patch(t, `{}`)))
 		}},
 		{"the former entry", "", func(t *testing.T, m *manage.Manager) error {
-			_, err := m.Update(t.Context(), "s", patch(t, `{"args": null, "env": null}`))
-			return err
+			return assert.Err(m.Update(t.Context(), "s", patch(t, `{"args": null, "env": null}`)))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

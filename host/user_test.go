@@ -355,8 +355,7 @@ func TestCloseEndsTheWaitForUserHeaders(t *testing.T) {
 	failed := make(chan error, 1)
 	ctx := watchdog(t)
 	go func() {
-		_, err := h.Client(context.WithoutCancel(ctx), session.Key{User: "anna", Server: "s"})
-		failed <- err
+		failed <- assert.Err(h.Client(context.WithoutCancel(ctx), session.Key{User: "anna", Server: "s"}))
 	}()
 	<-asked
 	assert.OK(t, h.Close())
@@ -387,10 +386,7 @@ func TestUserHeadersAreAskedForAgain(t *testing.T) {
 	h := newHost(t, opts, parseEntries(t, "s", fmt.Sprintf(`{"url": %q, "identity": "header"}`, server.URL)))
 	ctx := session.WithUser(watchdog(t), "anna")
 	assert.OK(t, h.Discover(ctx, session.Key{Server: "s"}))
-	call := func() error {
-		_, err := h.Registry().Call(ctx, "s__echo", nil)
-		return err
-	}
+	call := func() error { return assert.Err(h.Registry().Call(ctx, "s__echo", nil)) }
 	assert.OK(t, call())
 	valid.Add(1) // and the program does not know it yet
 	for range 3 {
