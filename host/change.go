@@ -34,7 +34,7 @@ func (sv *supervisor) renew(ctx context.Context, old *server) *server {
 	s := sv.newServer(sv.configured(old))
 	s.prepare()
 	_, _, _ = sv.handle(ctx, lifecycle.Start, s)
-	sv.note(nil, nil)
+	sv.setUnapplied(nil, nil)
 	return s
 }
 
@@ -57,7 +57,7 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 		s := sv.newServer(sv.configured(old))
 		s.err = nil
 		calls := sv.place(lifecycle.Disable, s)
-		sv.note(nil, nil)
+		sv.setUnapplied(nil, nil)
 		return calls, nil
 	})
 }

@@ -200,7 +200,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		wg.Go(func() {
 			sv.changing <- struct{}{} // its holder ends soon, since the host is closing
 			defer func() { <-sv.changing }()
-			sv.note(nil, nil)
+			sv.setUnapplied(nil, nil)
 			if s := sv.now(); s != nil {
 				sv.publishing.Lock() // which waits for what is being written
 				s.withdraw()

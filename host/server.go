@@ -301,7 +301,7 @@ func (s *server) firstAttempt(ctx context.Context) error {
 	switch {
 	case s.host.isClosing(): // which may be what has ended the attempt
 		return ErrClosed
-	case s.unusable() == errEnded:
+	case errors.Is(s.unusable(), errEnded):
 		return fmt.Errorf("server %q: %w", s.entry.Name, ErrOvertaken)
 	}
 	return s.outcome()

@@ -172,9 +172,9 @@ func (sv *supervisor) apply(ctx context.Context, entry *config.Server) (lifecycl
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), ErrOvertaken): // what has overtaken it says how the server stands
 	case did == lifecycle.Keep, did == lifecycle.Discard:
-		sv.note(entry, err)
+		sv.setUnapplied(entry, err)
 	default:
-		sv.note(nil, nil)
+		sv.setUnapplied(nil, nil)
 	}
 	return did, until, err
 }

@@ -23,9 +23,9 @@ type Unapplied struct {
 	Entry *config.Server // with its secrets; do not change it
 }
 
-// note keeps the entry that the server was to run as and does not, and has it tried again. Without
+// setUnapplied keeps the entry that the server was to run as and does not, and has it tried again. Without
 // an error the server runs, or not, as it is configured.
-func (sv *supervisor) note(entry *config.Server, err error) {
+func (sv *supervisor) setUnapplied(entry *config.Server, err error) {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
 	defer sv.host.changed.Ring()
