@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,16 +143,8 @@ type freshness struct {
 func freshnessOf(result json.RawMessage) freshness {
 	f := freshness{received: time.Now()}
 	value := jsonscan.Member(result, "ttlMs")
-	if len(value) == 0 || value[0] != '-' && (value[0] < '0' || value[0] > '9') {
-		return f
-	}
-	f.hinted = true
-	const longest = float64(maxTTL / time.Millisecond)
-	ms, err := strconv.ParseFloat(string(value), 64)
-	if err != nil {
-		ms = longest // too large for a number, or it would not be JSON
-	}
-	f.ttl = time.Duration(max(0, min(ms, longest)) * float64(time.Millisecond))
+	f.hinted = len(value) > 0 && !isNull(value) && millis(&f.ttl)(value) == nil
+	f.ttl = min(f.ttl, maxTTL)
 	return f
 }
 

@@ -37,7 +37,7 @@ type connection struct {
 	// The following belong to the handshake.
 	handshaking      atomic.Int64 // the id of the handshake's last request
 	discoverTimedOut bool         // discover was sent and was not answered in time
-	discoverLate     bool         // discover was answered with a result after that time
+	discoverLate     bool         // the server did not know what it was asked after that time
 
 	changes     atomic.Int64          // how often the server announced that its tools changed, or may have done so
 	listed      atomic.Int64          // the value of changes when the list of tools was last read

@@ -170,11 +170,11 @@ func (b *block) take(key, value []byte) (err error) {
 	case "resource":
 		b.resource, err = decodeResource(value)
 	case "size":
-		optional(&b.size, value)
+		_ = optional(&b.size, value)
 	case "annotations":
-		optional(&b.annotations, value)
+		_ = optional(&b.annotations, value)
 	case "_meta":
-		optional(&b.meta, value)
+		_ = optional(&b.meta, value)
 	case "icons":
 		b.icons, _ = decodeIcons(value)
 	}
@@ -185,10 +185,12 @@ func (b *block) take(key, value []byte) (err error) {
 }
 
 // optional decodes what a block can do without: nothing of it is taken if it cannot be read.
-func optional[T any](into *T, value []byte) {
-	if read, err := decodeAs[T](value); err == nil {
+func optional[T any](into *T, value []byte) error {
+	read, err := decodeAs[T](value)
+	if err == nil {
 		*into = read
 	}
+	return err
 }
 
 // decodeMIMEType decodes what the protocol calls mimeType and some servers
@@ -255,7 +257,7 @@ func decodeResource(raw []byte) (*ResourceContents, error) {
 		field{name: "mime_type", into: &mimeType},
 		field{name: "text", into: &r.Text},
 		field{name: "blob", into: by(&r.Blob, decodeBase64)},
-		field{name: "_meta", into: func(value []byte) error { optional(&r.Meta, value); return nil }},
+		field{name: "_meta", into: func(value []byte) error { _ = optional(&r.Meta, value); return nil }},
 	)
 	r.MIMEType = cmp.Or(r.MIMEType, mimeType)
 	return decoded(r, err)

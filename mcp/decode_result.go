@@ -45,7 +45,7 @@ func decodeReadResult(raw json.RawMessage, modern bool) (*ReadResourceResult, *i
 			return nil
 		}},
 		field{name: "cacheScope", into: func(value []byte) error { res.CacheScope, _ = jsonscan.String(value); return nil }},
-		field{name: "_meta", into: func(value []byte) error { optional(&res.Meta, value); return nil }},
+		field{name: "_meta", into: func(value []byte) error { _ = optional(&res.Meta, value); return nil }},
 	)
 	switch {
 	case need != nil || err != nil:
@@ -75,7 +75,7 @@ func decodePromptResult(raw json.RawMessage, modern bool) (*GetPromptResult, *in
 	need, err := decodeResult(raw, modern,
 		field{name: "description", into: &res.Description},
 		field{name: "messages", into: arrayOf(&res.Messages, decodePromptMessage)},
-		field{name: "_meta", into: func(value []byte) error { optional(&res.Meta, value); return nil }},
+		field{name: "_meta", into: func(value []byte) error { _ = optional(&res.Meta, value); return nil }},
 	)
 	switch {
 	case need != nil || err != nil:
@@ -130,7 +130,7 @@ func decodeCompletion(raw json.RawMessage, _ bool) (*CompleteResult, *inputRequi
 				field{name: "hasMore", into: &details.HasMore},
 			)
 		}},
-		field{name: "_meta", into: func(value []byte) error { optional(&res.Meta, value); return nil }},
+		field{name: "_meta", into: func(value []byte) error { _ = optional(&res.Meta, value); return nil }},
 	)
 	switch {
 	case err != nil:

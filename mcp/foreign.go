@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -209,10 +208,4 @@ func (c *foreignCaller) Close() error {
 	c.mu.Unlock()
 	within(closeTimeout, c.wg.Wait)
 	return err
-}
-
-// listsItems reports whether a method asks for a list whose items are checked one
-// by one.
-func listsItems(method string) bool {
-	return slices.Contains([]string{protocol.ListTools, protocol.ListResources, protocol.ListTemplates, protocol.ListPrompts, protocol.ListSkills, protocol.ReadDirectory}, method)
 }

@@ -76,15 +76,7 @@ func (conn *connection) handshake(ctx context.Context, version string, patience 
 	}
 	// An older server may not answer what it does not know.
 	info, err := conn.initialize(ctx, protocol.NewestSession())
-	if err != nil {
-		discover.cancel()
-		select {
-		case <-discover.done: // what was answered before the answer to initialize is known
-			conn.discoverLate = discover.err == nil
-		case <-conn.ended:
-		case <-ctx.Done():
-		}
-	}
+	conn.discoverLate = refusesHandshake(err) // it knows nothing older, and takes its time
 	return info, err
 }
 

@@ -172,7 +172,7 @@ func decodeCallResult(raw json.RawMessage, modern, skips bool) (*CallToolResult,
 			failed, err = decodeBool(value)
 			res.IsError = res.IsError || failed
 		case "_meta":
-			optional(&res.Meta, value)
+			_ = optional(&res.Meta, value)
 		case "resultType":
 			if !isNull(value) {
 				err = decodeString(&kind, value)

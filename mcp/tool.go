@@ -88,9 +88,7 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 		case "outputSchema":
 			t.OutputSchema, flaw = decodeSchema(value)
 		case "annotations":
-			if t.Annotations, flaw = decodeAs[*ToolAnnotations](value); flaw != nil {
-				t.Annotations = nil
-			}
+			flaw = optional(&t.Annotations, value)
 		case "execution":
 			switch support, _ := jsonscan.Text(jsonscan.Member(value, "taskSupport")); string(support) {
 			case "optional":
@@ -101,9 +99,7 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 		case "icons":
 			t.Icons, flaw = decodeIcons(value)
 		case "_meta":
-			if t.Meta, flaw = decodeAs[Meta](value); flaw != nil {
-				t.Meta = nil
-			}
+			flaw = optional(&t.Meta, value)
 		}
 		if flaw != nil {
 			t.Raw = nil // it is not handed on
