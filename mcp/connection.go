@@ -61,9 +61,8 @@ type connection struct {
 
 	drained chan struct{} // has capacity 1 and receives when the last request of a superseded connection has ended
 
-	mu            sync.Mutex // guards the following, and orders wg.Add before wg.Wait
-	wg            sync.WaitGroup
-	closed        bool // wg is waited for: run starts no goroutine any more
+	goroutines
+	mu            sync.Mutex // guards the following
 	pending       map[*pendingRequest]struct{}
 	started       int           // how many requests were added to pending
 	endErr        error         // why the connection ended; once set, no request is sent
@@ -123,23 +122,7 @@ func (conn *connection) lossErr() error {
 func (conn *connection) close(cause error) {
 	conn.end(cause)
 	_ = conn.wire.Close()
-	within(closeTimeout, func() {
-		conn.mu.Lock()
-		conn.closed = true
-		conn.mu.Unlock()
-		conn.wg.Wait()
-	})
-}
-
-// run runs f on a goroutine that close waits for. It does nothing, and reports so, once
-// close waits.
-func (conn *connection) run(f func()) bool {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	if !conn.closed {
-		conn.wg.Go(f)
-	}
-	return !conn.closed
+	conn.wait()
 }
 
 // after runs f on a goroutine of its own in d, unless the connection ends before.

@@ -33,7 +33,9 @@ func CallerOf(conn Conn) Caller {
 	if c, ok := conn.(Caller); ok {
 		return c
 	}
-	return newForeignCaller(conn)
+	f := &foreignCaller{Conn: conn}
+	f.reading, f.stop = context.WithCancel(context.Background())
+	return f
 }
 
 // A foreignCaller is a Caller over the messages of a connection that is none. It owns a
@@ -45,27 +47,9 @@ type foreignCaller struct {
 	stop    context.CancelFunc
 	signs   atomic.Uint64 // messages read
 
-	mu     sync.Mutex // guards the following, and orders wg.Add before wg.Wait
-	wg     sync.WaitGroup
-	closed bool
-	err    error // why reading has ended
-}
-
-func newForeignCaller(conn Conn) *foreignCaller {
-	c := &foreignCaller{Conn: conn}
-	c.reading, c.stop = context.WithCancel(context.Background())
-	return c
-}
-
-// run runs f on a goroutine, unless the connection was closed.
-func (c *foreignCaller) run(f func()) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	c.wg.Go(f)
-	return true
+	goroutines
+	mu  sync.Mutex // guards err
+	err error      // why reading has ended
 }
 
 // Receive implements [Caller].
@@ -203,9 +187,6 @@ func (c *foreignCaller) cancel(method string, id int64) {
 func (c *foreignCaller) Close() error {
 	err := c.Conn.Close()
 	c.stop()
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	within(closeTimeout, c.wg.Wait)
+	c.wait()
 	return err
 }
