@@ -34,7 +34,9 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 		script := mcptest.Handshake(revision, "")
 		script["ping"] = mcptest.Hang
 		if probe := script["server/discover"]; probe != nil {
-			script["server/discover"] = mcptest.Sequence(probe, mcptest.Hang, mcptest.Hang, mcptest.Hang, probe)
+			script["server/discover"] = mcptest.Sequence(probe, mcptest.Hang, mcptest.Hang, mcptest.Hang, slowly(time.Second, probe)) // the state between is seen
+		} else {
+			script["initialize"] = mcptest.Sequence(script["initialize"], slowly(time.Second, script["initialize"]))
 		}
 		server, c := withReady(t, mcptest.NewServer(t, script), nil)
 		assert.Between(t, assert.As[*mcp.UnresponsiveError](t, whyNotReady(t, c)).For, 3*time.Minute, 5*time.Minute, "silence")

@@ -41,7 +41,7 @@ type request struct {
 	until time.Time // when total is over, for all requests that make up a call
 }
 
-// The rounds of a call are those requests that make it up.
+// rounds are the requests that make up a call of the program.
 type rounds interface {
 	repeatable() bool              // whether the request can be sent twice without harm
 	report(params json.RawMessage) // hands one notification of progress on

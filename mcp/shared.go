@@ -14,7 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/internal/topics"
 )
 
-// What a client and its connections share. Nothing of it knows either of them.
+// shared is what a client and its connections have in common. It knows neither.
 type shared struct {
 	name      string
 	transport Transport

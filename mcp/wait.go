@@ -36,7 +36,7 @@ func within(d time.Duration, f func()) {
 	}
 }
 
-// The goroutines of an owner, which waits for them at its end.
+// goroutines are those of an owner, which waits for them at its end.
 type goroutines struct {
 	adding sync.Mutex // orders Add of all before Wait
 	all    sync.WaitGroup

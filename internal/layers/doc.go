@@ -4,6 +4,8 @@
 //   - every import points to a lower floor of the house, the WHO wing and the
 //     WHAT wing meet in host alone, and no production code imports a test kit
 //     (floors_test.go holds the table; a new package needs a line there);
+//   - no file of a package that declares an order in its doc.go names what stands in a file
+//     above it;
 //   - the modules that the library links and the modules that it requires
 //     (testdata/deps.golden), and that all can be released together;
 //   - the exported API (testdata/api.golden);
