@@ -25,8 +25,7 @@ const (
 	// last, and twice that after each wakeDoubling attempts.
 	wakeRefused  = 40 * time.Millisecond
 	wakeDoubling = 64
-	// announceEvery bounds how often announcements of changed lists are passed on, and how
-	// soon after each other tools are read because of them.
+	// announceEvery bounds how often announcements of changed lists are passed on.
 	announceEvery = 250 * time.Millisecond
 )
 
