@@ -27,14 +27,8 @@ const (
 // ownSkills returns the skills of a folder of the program. Seen are the names that there were already, with their
 // folders; failed is told what is no skill.
 func ownSkills(folder string, seen map[string]string, failed map[string]error) (all []Skill) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		failed[folder] = fmt.Errorf("skills: %w", err)
-		return nil
-	}
-	defer root.Close()
 	entries := 0
-	err = fs.WalkDir(root.FS(), ".", func(at string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(folder), ".", func(at string, e fs.DirEntry, err error) error {
 		if entries++; err == nil && entries > maxEntries {
 			err = &mcp.LimitError{Limit: "files of a folder of skills", Max: maxEntries}
 		}
