@@ -105,6 +105,7 @@ func (conn *connection) tellServer(ctx context.Context, method string, param mem
 // tellLevel tells a server of an older revision the present level. The last one
 // told is always the last one set.
 func (conn *connection) tellLevel(ctx context.Context) error {
+	//lint:ignore SA1019 logging is deprecated and in use
 	if conn.modern() || conn.info.capabilities.Logging == nil {
 		return nil
 	}
