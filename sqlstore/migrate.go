@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	_ "embed" // the schema
 	"fmt"
 	"strings"
 )
@@ -10,45 +11,10 @@ import (
 // schemaVersion is the version of the tables that this release makes.
 const schemaVersion = 1
 
-// schema are the statements that make the tables of schemaVersion.
-var schema = []string{
-	`CREATE TABLE {p}records (
-		namespace {name} NOT NULL,
-		name {name} NOT NULL,
-		data {bytes} NOT NULL,
-		revision TEXT NOT NULL,
-		PRIMARY KEY (namespace, name)
-	)`,
-	`CREATE TABLE {p}leases (
-		namespace {name} NOT NULL,
-		name {name} NOT NULL,
-		number BIGINT NOT NULL,
-		until_ms BIGINT NOT NULL,
-		PRIMARY KEY (namespace, name)
-	)`,
-	`CREATE TABLE {p}activity (
-		seq {serial},
-		at_ns BIGINT NOT NULL,
-		event_id TEXT NOT NULL,
-		parent TEXT NOT NULL,
-		kind TEXT NOT NULL,
-		user_name TEXT NOT NULL,
-		server TEXT NOT NULL,
-		tool TEXT NOT NULL,
-		outcome TEXT NOT NULL,
-		error TEXT NOT NULL,
-		duration_ns BIGINT NOT NULL,
-		argument_bytes BIGINT NOT NULL,
-		result_bytes BIGINT NOT NULL,
-		argument_hash TEXT NOT NULL,
-		arguments TEXT NOT NULL,
-		detail TEXT NOT NULL
-	)`,
-	`CREATE INDEX {i}activity_at ON {p}activity (at_ns)`,
-	`CREATE INDEX {i}activity_event ON {p}activity (event_id)`,
-	`CREATE INDEX {i}activity_user ON {p}activity (user_name, seq)`,
-	`CREATE INDEX {i}activity_server ON {p}activity (server, seq)`,
-}
+// schema has the statements that make the tables of schemaVersion, with semicolons between them.
+//
+//go:embed schema.sql
+var schema string
 
 // A VersionError reports tables that a newer release of this package has made. They
 // are left as they are.
@@ -93,7 +59,7 @@ func (d *Database) migrate(ctx context.Context) error {
 	case version == schemaVersion:
 		return nil
 	}
-	if err := d.execAll(ctx, tx, schema...); err != nil {
+	if err := d.execAll(ctx, tx, strings.Split(schema, ";")...); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, d.sql(`INSERT INTO {p}version (version) VALUES (?)`), schemaVersion); err != nil {
