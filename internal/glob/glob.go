@@ -27,19 +27,21 @@ func Compile(text string) (*Pattern, error) {
 	case !utf8.ValidString(text):
 		return nil, errors.New("is no valid UTF-8")
 	}
-	p := &parser{rest: text, literal: true}
+	p := &parser{rest: text}
 	if err := p.sequence(false); err != nil {
 		return nil, err
-	}
-	pattern := &Pattern{plain: p.plain.String(), whole: p.literal}
-	if pattern.whole {
-		return pattern, nil
 	}
 	names, err := regexp.Compile(`(?s)\A` + p.expression.String() + `\z`)
 	if err != nil {
 		return nil, errors.New("is too large: make several of it")
 	}
-	pattern.names = names
+	pattern := &Pattern{names: names}
+	if !strings.ContainsRune(text, utf8.RuneError) { // for which bytes may stand, too
+		pattern.plain, pattern.whole = regexp.MustCompile(p.expression.String()).LiteralPrefix()
+	}
+	if pattern.whole {
+		pattern.names = nil // it is not needed
+	}
 	return pattern, nil
 }
 

@@ -17,9 +17,6 @@ type parser struct {
 	rest       string
 	expression strings.Builder
 	nesting    int
-
-	plain   strings.Builder // what the pattern begins with
-	literal bool            // nothing else was seen
 }
 
 // sequence reads up to the end or, in alternatives, up to a comma or brace.
@@ -32,10 +29,10 @@ func (p *parser) sequence(alternative bool) error {
 		var err error
 		switch c {
 		case '*':
-			p.rest, p.literal = strings.TrimLeft(p.rest, "*"), false // several are as good as one
+			p.rest = strings.TrimLeft(p.rest, "*") // several are as good as one
 			p.expression.WriteString(".*")
 		case '?':
-			p.rest, p.literal = p.rest[1:], false
+			p.rest = p.rest[1:]
 			p.expression.WriteString(".")
 		case '[':
 			err = p.class()
@@ -46,10 +43,6 @@ func (p *parser) sequence(alternative bool) error {
 		default:
 			var r rune
 			if r, err = p.char(); err == nil {
-				p.literal = p.literal && r != utf8.RuneError // which bytes may stand for too
-				if p.literal {
-					p.plain.WriteRune(r)
-				}
 				p.expression.WriteString(regexp.QuoteMeta(string(r)))
 			}
 		}
@@ -75,7 +68,7 @@ func (p *parser) char() (rune, error) {
 
 // class reads [...].
 func (p *parser) class() error {
-	p.rest, p.literal = p.rest[1:], false
+	p.rest = p.rest[1:]
 	set := "["
 	if strings.HasPrefix(p.rest, "!") || strings.HasPrefix(p.rest, "^") {
 		p.rest, set = p.rest[1:], "[^"
@@ -119,7 +112,6 @@ func (p *parser) alternatives() error {
 	}
 	p.nesting++
 	defer func() { p.nesting-- }()
-	p.literal = false
 	p.expression.WriteString("(?:")
 	for {
 		p.rest = p.rest[1:] // the brace or comma
