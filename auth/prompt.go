@@ -9,10 +9,10 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/mcpbelt/mcpbelt/internal/lines"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -202,17 +202,15 @@ func (x *pasting) late(p *Pending, err error) error {
 	return fmt.Errorf("auth: server %q: waiting for the user to paste an address: %w", p.Server, err)
 }
 
+// invisible matches blanks, control characters and what takes no room.
+var invisible = regexp.MustCompile(`[\s\p{Z}\p{Cc}\p{Cf}]`)
+
 // clean takes away what gets into a line on its way through clipboards and
 // terminals: blanks, control characters, quotes around it, and the marks by which
 // terminals tell pasted text from typed.
 func clean(line string) string {
 	line = strings.NewReplacer("\x1b[200~", "", "\x1b[201~", "").Replace(line)
-	line = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, line)
+	line = invisible.ReplaceAllString(line, "")
 	return strings.Trim(line, "\"'`<>\u00ab\u00bb\u2018\u2019\u201c\u201d")
 }
 

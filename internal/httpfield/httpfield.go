@@ -4,22 +4,17 @@ package httpfield
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// ValidName reports whether name is a token: letters, digits and a few signs,
-// at least one.
-func ValidName(name string) bool {
-	for _, c := range []byte(name) {
-		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter && (c < '0' || c > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return name != ""
-}
+// token is letters, digits and a few signs.
+var token = regexp.MustCompile("^[0-9A-Za-z!#$%&'*+.^_`|~-]+$")
+
+// ValidName reports whether name is a token.
+func ValidName(name string) bool { return token.MatchString(name) }
 
 // ValidValue reports whether value holds no control character but tabs.
 func ValidValue(value string) bool {

@@ -43,16 +43,13 @@ func Names(asked string, names []string, most int) []string {
 	return found
 }
 
+var separators = strings.NewReplacer("_", "", "-", "", ".", "", "/", "", ":", "", " ", "")
+
 func fold(name string) (folded string, ok bool) {
 	if len(name) > maxName {
 		return "", false
 	}
-	folded = strings.Map(func(r rune) rune {
-		if strings.ContainsRune("_-./: ", r) {
-			return -1
-		}
-		return r
-	}, strings.ToLower(name))
+	folded = separators.Replace(strings.ToLower(name))
 	return folded, folded != ""
 }
 

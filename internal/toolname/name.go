@@ -62,13 +62,7 @@ func Fold(name string) Name {
 	return f
 }
 
-func separator(r rune) bool {
-	switch r {
-	case '_', '-', '.', ':', '/', ' ':
-		return true
-	}
-	return false
-}
+func separator(r rune) bool { return strings.ContainsRune("_-.:/ ", r) }
 
 func startsUpper(name string) bool {
 	r, _ := utf8.DecodeRuneInString(name)

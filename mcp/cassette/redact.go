@@ -182,12 +182,7 @@ func (s scope) hides() bool {
 
 // normal returns a key in lower case and without separators.
 func normal(key string) string {
-	return strings.Map(func(c rune) rune {
-		if strings.ContainsRune("_-. ", c) {
-			return -1
-		}
-		return c
-	}, strings.ToLower(key))
+	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(key))
 }
 
 // looksSecret reports whether a normal key is that of a secret.

@@ -143,7 +143,7 @@ func (c *compiler) define(target *node) *definition {
 	if d := c.byTarget[target]; d != nil {
 		return d
 	}
-	name := nameRule{most: 40, also: "."}.clean(target.token)
+	name := nameRule{most: 40, dot: true}.clean(target.token)
 	if target.parent == nil {
 		name = "root"
 	}

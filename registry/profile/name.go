@@ -3,62 +3,46 @@ package profile
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
 // A nameRule says which names a provider takes: letters, digits, the underscore,
-// the dash, and what is in also.
+// the dash, and perhaps the dot.
 type nameRule struct {
-	most        int    // bytes
-	also        string // other characters
-	letterFirst bool   // begins with a letter or an underscore
+	most        int  // bytes
+	dot         bool // names may have one
+	letterFirst bool // begins with a letter or an underscore
+}
+
+var (
+	badInName   = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+	badOrDot    = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+	startOfName = regexp.MustCompile(`^[A-Za-z_]`)
+)
+
+// bad matches what the rule does not take.
+func (r nameRule) bad() *regexp.Regexp {
+	if r.dot {
+		return badInName
+	}
+	return badOrDot
 }
 
 func (r nameRule) takes(name string) bool {
-	if name == "" || len(name) > r.most {
-		return false
-	}
-	for i := range len(name) {
-		if !r.allows(name[i], i == 0) {
-			return false
-		}
-	}
-	return true
-}
-
-// allows reports whether a name may have c, at its beginning or further on.
-func (r nameRule) allows(c byte, first bool) bool {
-	switch {
-	case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_':
-		return true
-	case first && r.letterFirst:
-		return false
-	}
-	return '0' <= c && c <= '9' || c == '-' || strings.IndexByte(r.also, c) >= 0
+	return name != "" && len(name) <= r.most && !r.bad().MatchString(name) && !(r.letterFirst && !startOfName.MatchString(name))
 }
 
 // clean returns name with each run of what the rule does not take replaced by an
 // underscore.
 func (r nameRule) clean(name string) string {
-	var out strings.Builder
-	replaced := false
-	for i := 0; i < len(name) && out.Len() <= r.most; i++ {
-		c := name[i]
-		if out.Len() == 0 && !r.allows(c, true) && r.letterFirst {
-			out.WriteByte('_')
-		}
-		switch {
-		case r.allows(c, false):
-			out.WriteByte(c)
-			replaced = false
-		case !replaced:
-			out.WriteByte('_')
-			replaced = true
-		}
+	name = r.bad().ReplaceAllString(name, "_")
+	if r.letterFirst && name != "" && !startOfName.MatchString(name) {
+		name = "_" + name
 	}
-	return out.String()
+	return name[:min(len(name), r.most+1)]
 }
 
 // changed returns what stands for a name that the rule does not take: as much of it

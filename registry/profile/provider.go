@@ -77,7 +77,7 @@ type ruleset struct {
 // rulesOf returns what a provider takes, and whether it is known.
 func rulesOf(p Provider) (*ruleset, bool) {
 	plain := nameRule{most: 64}
-	argument := nameRule{most: 64, also: "."}
+	argument := nameRule{most: 64, dot: true}
 	images := []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 	d := &ruleset{provider: p, name: plain, media: append(images, "application/pdf"), mediaMost: 16 << 20, sideMost: 16_384, idMost: 64}
 	switch p {
@@ -97,7 +97,7 @@ func rulesOf(p Provider) (*ruleset, bool) {
 		d.idless = true
 		d.toolsMost = 512 // "At most 512 function declarations can be specified"
 		d.media = []string{"image/png", "image/jpeg", "image/webp", "application/pdf"}
-		d.name = nameRule{most: 64, also: ".", letterFirst: true}
+		d.name = nameRule{most: 64, dot: true, letterFirst: true}
 	case Bedrock:
 		d.family, d.property, d.bareRoot, d.depth = whole, argument, true, 24
 		d.idPlain = true

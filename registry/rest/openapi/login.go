@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -214,21 +215,15 @@ func secretName(owner, scheme string) string {
 
 const maxSecretName = 240 // package rest takes longer ones
 
+// odd matches what no name of a variable has, but for the dot and the blank.
+var odd = regexp.MustCompile(`[^0-9A-Za-z_. ]`)
+
 func secretWord(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r >= 'a' && r <= 'z':
-			b.WriteRune(r - 'a' + 'A')
-		case r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_':
-			b.WriteRune(r)
-		case r == '.' || r == ' ':
-			b.WriteByte('_')
-		case r < 0x80:
-			b.WriteString("__")
-		default:
-			fmt.Fprintf(&b, "U%X", r)
+	text = odd.ReplaceAllStringFunc(text, func(sign string) string {
+		if len(sign) == 1 {
+			return "__"
 		}
-	}
-	return b.String()
+		return fmt.Sprintf("U%X", []rune(sign)[0])
+	})
+	return strings.ToUpper(strings.NewReplacer(".", "_", " ", "_").Replace(text))
 }
