@@ -1,12 +1,13 @@
 package dialect
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-func crushNames() []string { return []string{"crush.json", ".crush.json"} }
+func crushMark() mark { return mark{"crush.json .crush.json", "charm"} }
 
 // Crush is the dialect of the crush.json of Crush: "mcp" has one member for each server.
 func Crush() *Dialect {
@@ -29,31 +30,15 @@ func Crush() *Dialect {
 }
 
 func crushLike(filename string, root *jsonc.Node) Likeness {
-	named := hasName(filename, crushNames()...)
-	m := root.Member(mcpKey)
-	switch {
-	case root.Kind != jsonc.Object:
-		return Foreign
-	case m == nil || m.Value.Kind != jsonc.Object:
-		if named && root.Member("mcpServers") == nil { // which says what is missing
-			return Possible
-		}
-		return Foreign
-	case named, hasSchema(root, "charm.land/crush"), hasSchema(root, "charmbracelet/crush"):
-		return Certain
-	}
-	if hasName(filename, "opencode.json", "opencode.jsonc") || hasSchema(root, "opencode.ai") || servers2(&m.Value) != nil {
-		return Foreign
-	}
-	for i := range m.Value.Members {
-		if kind := m.Value.Members[i].Value.Member("type"); kind != nil {
-			switch kind.Value.Text {
-			case "stdio", "http", "sse":
+	return likeMCP(filename, root, crushMark(), openCodeMark(), func(mcp *jsonc.Node) Likeness {
+		for i := range mcp.Members {
+			kind := mcp.Members[i].Value.MemberText("type")
+			if servers2(mcp) == nil && slices.Contains([]string{"stdio", "http", "sse"}, kind) {
 				return Possible
 			}
 		}
-	}
-	return Foreign
+		return Foreign
+	})
 }
 
 // crushFields reads one server. What Crush would run to get a value is a fault.

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -40,42 +39,47 @@ func OpenCode() *Dialect {
 	}
 }
 
+func openCodeMark() mark { return mark{"opencode.json opencode.jsonc", "opencode.ai"} }
+
 func openCodeLike(filename string, root *jsonc.Node) Likeness {
-	named := hasName(filename, "opencode.json", "opencode.jsonc")
+	return likeMCP(filename, root, openCodeMark(), crushMark(), func(*jsonc.Node) Likeness {
+		return CertainIf(slices.ContainsFunc(openCodeServers(root).Entries, func(e Entry) bool {
+			kind, command := e.Value.MemberText("type"), e.Value.Member("command")
+			return kind == "local" || kind == "remote" || command != nil && command.Value.Kind == jsonc.Array
+		}))
+	})
+}
+
+// A mark tells the files of a program by their names, and by a word of the place of their schema.
+type mark struct{ names, schema string }
+
+// hasName reports whether a path of this or another system has one of the names.
+func (m mark) hasName(filename string) bool {
+	return slices.Contains(strings.Fields(m.names), strings.ToLower(BaseName(filename)))
+}
+
+func (m mark) has(filename string, root *jsonc.Node) bool {
+	return m.hasName(filename) || strings.Contains(root.MemberText("$schema"), m.schema)
+}
+
+// likeMCP says whether a file is of the one of two programs that both have their servers below
+// "mcp". If neither is told by its mark, like looks at what stands there.
+func likeMCP(filename string, root *jsonc.Node, own, other mark, like func(mcp *jsonc.Node) Likeness) Likeness {
 	m := root.Member(mcpKey)
 	switch {
 	case root.Kind != jsonc.Object:
 		return Foreign
 	case m == nil || m.Value.Kind != jsonc.Object:
-		if named && root.Member("mcpServers") == nil { // which says what is missing
+		if own.hasName(filename) && root.Member(serversKey) == nil { // which says what is missing
 			return Possible
 		}
 		return Foreign
-	case named, hasSchema(root, "opencode.ai"):
+	case own.has(filename, root):
 		return Certain
-	case hasName(filename, crushNames()...), hasSchema(root, "charm"):
+	case other.has(filename, root):
 		return Foreign
 	}
-	for _, server := range openCodeServers(root).Entries {
-		kind, command := server.Value.Member("type"), server.Value.Member("command")
-		if kind != nil && (kind.Value.Text == "local" || kind.Value.Text == "remote") ||
-			command != nil && command.Value.Kind == jsonc.Array {
-			return Certain
-		}
-	}
-	return Foreign
-}
-
-// hasName reports whether the last part of a path of this or another system is one of
-// those names.
-func hasName(filename string, names ...string) bool {
-	return slices.Contains(names, strings.ToLower(path.Base(strings.ReplaceAll(filename, `\`, "/"))))
-}
-
-// hasSchema reports whether a file says that its schema is at a place with that word.
-func hasSchema(root *jsonc.Node, word string) bool {
-	m := root.Member("$schema")
-	return m != nil && m.Value.Kind == jsonc.String && strings.Contains(m.Value.Text, word)
+	return like(&m.Value)
 }
 
 func openCodeSections(root *jsonc.Node) ([]Section, *Fault) {

@@ -35,18 +35,17 @@ func Format() *config.Format {
 func translate(e *dialect.Entry, found []dialect.Field) (fields []dialect.Field, faults []dialect.Fault) {
 	var passed []dialect.Field
 	for _, f := range found {
-		var more []dialect.Field
 		switch f.Key {
 		case "url":
 			if e.Value.Member("type") == nil && e.Value.Member("transport") == nil {
 				f.Key = "httpUrl" // Codex has no other remote transport
 			}
-			more = []dialect.Field{f}
 		case "env_vars":
 			passed, faults = f.Variables(faults)
 			for i := range passed {
 				passed[i].Optional = true
 			}
+			continue
 		case "env_http_headers":
 			if f.Value.Kind != jsonc.Object {
 				faults = append(faults, dialect.Fault{Offset: f.Value.Offset, At: f.At,
@@ -59,8 +58,9 @@ func translate(e *dialect.Entry, found []dialect.Field) (fields []dialect.Field,
 					faults = append(faults, *fault)
 					continue
 				}
-				more = append(more, dialect.Field{Key: "headers", Written: f.Written, Name: m.Key, At: f.At.Key(m.Key), Offset: m.Offset, Value: v, Optional: true})
+				fields = append(fields, dialect.Field{Key: "headers", Written: f.Written, Name: m.Key, At: f.At.Key(m.Key), Offset: m.Offset, Value: v, Optional: true})
 			}
+			continue
 		case "bearer_token_env_var":
 			v, fault := dialect.Variable(f.Value, f.At)
 			if fault != nil {
@@ -68,29 +68,23 @@ func translate(e *dialect.Entry, found []dialect.Field) (fields []dialect.Field,
 				continue
 			}
 			f.Key, f.Name, f.Value = "headers", "Authorization", dialect.Text(v, "Bearer "+v.Text)
-			more = []dialect.Field{f}
 		case "bearer_token":
 			faults = append(faults, dialect.Fault{Offset: f.Offset, At: f.At,
 				Text: "is refused by Codex too: put the token into a variable, and its name into \"bearer_token_env_var\""})
+			continue
 		case "tools":
 			// Codex has one table for each tool there, and we three keys.
 			f.Foreign = slices.ContainsFunc(f.Value.Members, func(m jsonc.Member) bool {
 				return m.Key != "rename" && (m.Key != "allow" && m.Key != "deny" || m.Value.Kind != jsonc.Array)
 			})
-			more = []dialect.Field{f}
 		case "oauth_resource", "auth":
-			if f.Key == "auth" && (f.Value.Kind != jsonc.String || f.Value.Text == "oauth") { // it is ours
-				more = []dialect.Field{f}
-				break
+			if f.Key == "oauth_resource" || f.Value.Kind == jsonc.String && f.Value.Text != "oauth" { // it is not ours
+				faults = append(faults, dialect.Fault{Offset: f.Offset, At: f.At, Warning: true,
+					Text: "is ignored: the server says which resource it is, and users log in by OAuth"})
+				f.Foreign = true
 			}
-			faults = append(faults, dialect.Fault{Offset: f.Offset, At: f.At, Warning: true,
-				Text: "is ignored: the server says which resource it is, and users log in by OAuth"})
-			f.Foreign = true
-			more = []dialect.Field{f}
-		default:
-			more = []dialect.Field{f}
 		}
-		fields = append(fields, more...)
+		fields = append(fields, f)
 	}
 	return append(passed, fields...), faults // of two that set a variable the last one counts
 }
