@@ -123,13 +123,19 @@ const maxErrorText = 2 << 10
 
 // Masker returns a function that returns a text about s as it may be shown: secrets in
 // its environment, headers, arguments and URL, of so many bytes or more, what references in environment and headers
-// stand for unless it is a path, [Server.Secrets], and what has the form of a secret are masked.
-func (s *Server) Masker(shortest int) func(text string) string {
+// stand for unless it is a path, [Server.Secrets], each line of them, and what has the form of a secret are masked. With stands in their place; empty means "****".
+func (s *Server) Masker(shortest int, with string) func(text string) string {
+	with = cmp.Or(with, mask.Stars)
 	secrets := s.Secrets()
 	note := func(value string) {
-		if len(value) >= shortest && mask.String(value) != value {
-			secrets = append(secrets, value)
+		for line := range strings.Lines(value) {
+			if line = strings.TrimSpace(line); len(line) >= shortest && mask.String(line) != line {
+				secrets = append(secrets, line)
+			}
 		}
+	}
+	for _, secret := range slices.Clone(secrets) {
+		note(secret)
 	}
 	env, headers, _ := s.written()
 	for i, values := range []map[string]Secret{s.Env, s.Headers} {
@@ -163,10 +169,10 @@ func (s *Server) Masker(shortest int) func(text string) string {
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	return func(text string) string {
 		if s.URL != "" {
-			text = strings.ReplaceAll(text, s.URL, shownURL)
+			text = strings.ReplaceAll(text, s.URL, strings.ReplaceAll(shownURL, mask.Stars, with))
 		}
 		for _, secret := range secrets {
-			text = strings.ReplaceAll(text, secret, mask.Stars)
+			text = strings.ReplaceAll(text, secret, with)
 		}
 		return redact.Known().Text(text)
 	}
@@ -178,7 +184,7 @@ func (s *Server) MaskError(err error) string {
 	if err == nil {
 		return ""
 	}
-	text := s.Masker(shortestSecret)(err.Error())
+	text := s.Masker(shortestSecret, "")(err.Error())
 	if len(text) > maxErrorText {
 		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}

@@ -164,7 +164,7 @@ const (
 	cleanLongest = 16 << 10
 )
 
-func newCleaner(e *config.Server) *cleaner { return &cleaner{e.Masker(cleanShortest)} }
+func newCleaner(e *config.Server) *cleaner { return &cleaner{e.Masker(cleanShortest, "")} }
 
 // text returns what may be shown of a text, with its line breaks.
 func (c *cleaner) text(s string) string {
