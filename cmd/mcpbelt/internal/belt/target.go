@@ -165,7 +165,7 @@ func (b *Belt) CommandTarget(ctx context.Context, command []string) (*config.Ser
 			}
 		}
 	}
-	return b.target(ctx, name, map[string]any{"command": command[0], "args": command[1:]})
+	return b.target(ctx, name, &config.Server{Command: command[0], Args: command[1:]})
 }
 
 // baseName returns the last part of a path or a package without version and extension.
@@ -188,16 +188,20 @@ func (b *Belt) urlTarget(ctx context.Context, text string) (*config.Server, erro
 			name = "host-" + name
 		}
 	}
-	return b.target(ctx, name, map[string]any{"url": text})
+	return b.target(ctx, name, &config.Server{URL: text})
 }
 
 // target reads an entry of the command line. It is the program's own: the user has named
 // it just now. References are not replaced, since a shell has had its turn.
-func (b *Belt) target(ctx context.Context, name string, entry map[string]any) (*config.Server, error) {
+func (b *Belt) target(ctx context.Context, name string, entry *config.Server) (*config.Server, error) {
 	if err := b.adHoc.addTo(b, entry); err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
+	said, err := entry.Entry()
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: said}})
 	if err != nil {
 		return nil, err
 	}
@@ -236,9 +240,9 @@ func (a *adHocFlags) unused() error {
 }
 
 // addTo adds what the flags say to the entry of a server.
-func (a *adHocFlags) addTo(b *Belt, entry map[string]any) error {
+func (a *adHocFlags) addTo(b *Belt, entry *config.Server) (err error) {
 	if a.cwd != "" {
-		entry["cwd"] = b.Abs(a.cwd)
+		entry.Cwd = b.Abs(a.cwd)
 	}
 	headers := a.headers
 	if path, named := strings.CutPrefix(a.key, "@"); named {
@@ -250,23 +254,10 @@ func (a *adHocFlags) addTo(b *Belt, entry map[string]any) error {
 	} else if a.key != "" {
 		headers = append(headers, "Authorization: Bearer "+a.key)
 	}
-	for key, of := range map[string]struct {
-		texts     []string
-		separator string
-	}{"headers": {headers, ":"}, "env": {a.env, "="}} {
-		values, err := Pairs(nil, of.texts, of.separator)
-		if err != nil {
-			return err
-		}
-		clear := map[string]string{}
-		for name, value := range values {
-			clear[name] = value.Reveal()
-		}
-		if len(clear) > 0 {
-			entry[key] = clear
-		}
+	if entry.Headers, err = Pairs(nil, headers, ":"); err == nil {
+		entry.Env, err = Pairs(nil, a.env, "=")
 	}
-	return nil
+	return err
 }
 
 // Pairs adds what was given as NAME=value or Name: value to a map.
