@@ -272,26 +272,18 @@ func (q *request) mayWrite(r *config.Server) error {
 // edit returns what the input changes of a server, as far as the caller may have that started.
 func (q *request) edit(in *serverInput, s *manage.Server) (*record.Patch, error) {
 	p, err := in.patch(s.Record)
-	if err != nil {
-		return nil, err
-	}
-	becomes := record.Of(&config.Server{Title: cmp.Or(p.Values.Title, s.Record.Title), Command: p.Values.Command, Transport: p.Values.Transport, URL: "http://remote"})
-	if err = q.mayStart(s.Record.Name); err == nil {
-		err = q.mayStartRecord(becomes)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if q.need(StdioWrite) != nil {
-		if becomes, err = p.Apply(s.Record); err == nil {
-			err = cmp.Or(q.mayReach(s.Record, becomes), q.maySay(s.Record, becomes))
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err != nil || q.need(StdioWrite) == nil {
+		return p, err
 	}
 	q.pin(p, s)
-	return p, nil
+	becomes := record.Of(&config.Server{Title: cmp.Or(p.Values.Title, s.Record.Title), Command: p.Values.Command, Transport: p.Values.Transport, URL: "http://remote"})
+	if err = cmp.Or(q.mayStart(s.Record.Name), q.mayStartRecord(becomes)); err == nil {
+		becomes, err = p.Apply(s.Record)
+	}
+	if err == nil {
+		err = cmp.Or(q.mayReach(s.Record, becomes), q.maySay(s.Record, becomes))
+	}
+	return p, err
 }
 
 func (q *request) changeServer(in *serverInput) (server, error) {

@@ -344,7 +344,13 @@ func (i *importer) carry(out *Imported, r *config.Server) {
 		fromLiteral: i.source.Dialect.Literal, toLiteral: i.target.doc.Dialect.Literal,
 		forms: write.References, from: replaced, dir: i.source.Folder, variable: i.opts.Variable,
 	}
-	x.record(r, func(key, reference string) {
+	entry, err := r.Entry()
+	if err != nil {
+		out.Skipped = err
+		return
+	}
+	members := membersOf(entry)
+	x.carry(members, func(key, reference string) {
 		text := fmt.Sprintf("holds %s, which the program of the format %s does not replace: it would take the text as it is", reference, name)
 		if strings.HasPrefix(reference, "${input:") {
 			text = fmt.Sprintf("holds %s, which asks a question of the source: the target needs that input too", reference)
@@ -354,12 +360,6 @@ func (i *importer) carry(out *Imported, r *config.Server) {
 	for _, name := range x.variables {
 		out.Remarks = append(out.Remarks, Remark{Key: "inputs", Text: "the answer is the value of the environment variable " + name})
 	}
-	entry, err := r.Entry()
-	if err != nil {
-		out.Skipped = err
-		return
-	}
-	members := membersOf(entry)
 	for _, key := range dialect.InOrder(members) {
 		_, known := write.Keys[key]
 		note := write.Notes[key]

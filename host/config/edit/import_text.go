@@ -1,12 +1,12 @@
 package edit
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
@@ -105,39 +105,33 @@ func shownKind(inner string) string {
 	return "${" + name + "}"
 }
 
-// record carries all values of r, and calls say for each reference that the target's
-// program does not replace.
-func (x *translation) record(r *config.Server, say func(key, reference string)) {
-	at := func(key, value string) string {
-		out := x.text(value)
+// carry carries the values of an entry that may have references, and calls say for each of them that
+// the target's program does not replace.
+func (x *translation) carry(entry map[string]json.RawMessage, say func(key, reference string)) {
+	for _, key := range []string{"command", "args", "cwd", "url", "env", "headers", "auth", "isolation"} {
+		var value any
+		if json.Unmarshal(entry[key], &value) == nil { // else it is not there
+			entry[key] = marshalJSON(x.value(key, value, say))
+		}
+	}
+}
+
+func (x *translation) value(key string, value any, say func(key, reference string)) any {
+	switch v := value.(type) {
+	case string:
+		value = x.text(v)
 		for _, reference := range x.unknown {
 			say(key, reference)
 		}
 		x.unknown = nil
-		return out
-	}
-	r.Command = at("command", r.Command)
-	for i := range r.Args {
-		r.Args[i] = at("args", r.Args[i])
-	}
-	r.Cwd = at("cwd", r.Cwd)
-	r.URL = at("url", r.URL)
-	for _, values := range []struct {
-		key string
-		m   map[string]config.Secret
-	}{{"env", r.Env}, {"headers", r.Headers}} {
-		for _, name := range dialect.InOrder(values.m) {
-			values.m[name] = config.Secret(at(values.key+"."+name, values.m[name].Reveal()))
+	case []any:
+		for i := range v {
+			v[i] = x.value(key, v[i], say)
+		}
+	case map[string]any:
+		for _, name := range dialect.InOrder(v) {
+			v[name] = x.value(key+"."+name, v[name], say)
 		}
 	}
-	if a := r.Auth; a != nil {
-		a.ClientID, a.Issuer, a.RedirectURL = at("auth.clientId", a.ClientID), at("auth.issuer", a.Issuer), at("auth.redirectUrl", a.RedirectURL)
-		a.ClientSecret = config.Secret(at("auth.clientSecret", a.ClientSecret.Reveal()))
-	}
-	if i := r.Isolation; i != nil {
-		i.Image = at("isolation.image", i.Image)
-		for j := range i.Args {
-			i.Args[j] = at("isolation.args", i.Args[j])
-		}
-	}
+	return value
 }
