@@ -3,7 +3,6 @@ package mcp
 //lint:file-ignore SA1019 Sampling is deprecated since revision 2026-07-28, and works.
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -192,26 +191,11 @@ func decodeSample(raw json.RawMessage) (*SampleParams, error) {
 	if !isObject(raw) {
 		return params, nil
 	}
-	err := decodeObject(raw,
+	err := decodeObject(raw, append(fieldsOf(params, ""),
 		field{name: "messages", into: arrayOf(&params.Messages, decodeSampleMessage)},
-		field{name: "maxTokens", into: &params.MaxTokens},
-		field{name: "systemPrompt", into: &params.SystemPrompt},
-		field{name: "includeContext", into: &params.IncludeContext},
-		field{name: "temperature", into: &params.Temperature},
-		field{name: "stopSequences", into: arrayOf(&params.StopSequences, decodeAs[string])},
 		field{name: "metadata", into: &metadata},
-		field{name: "modelPreferences", into: &params.ModelPreferences},
-		// That there is a list is told apart from that there is none.
-		field{name: "tools", into: arrayOf(&params.Tools, decodeSampleTool)},
-		field{name: "toolChoice", into: func(value []byte) error {
-			if isNull(value) {
-				return nil
-			}
-			params.ToolChoice = &sdk.ToolChoice{}
-			return decodeObject(value, field{name: "mode", into: &params.ToolChoice.Mode})
-		}},
-		field{name: "_meta", into: &params.Meta},
-	)
+		field{name: "tools", into: arrayOf(&params.Tools, decodeSampleTool)}, // an empty list is told apart from none
+	)...)
 	if metadata != nil {
 		params.Metadata = metadata
 	}
@@ -264,14 +248,7 @@ func decodeToolUse(raw []byte) (*ToolUseContent, error) {
 	err := decodeObject(raw,
 		field{name: "id", into: &use.ID, need: true},
 		field{name: "name", into: &use.Name, need: true},
-		field{name: "input", into: func(value []byte) error {
-			exact := json.NewDecoder(bytes.NewReader(value))
-			exact.UseNumber()
-			if !isObject(value) || exact.Decode(&use.Input) != nil {
-				return wrongKind(value, anObject)
-			}
-			return nil
-		}},
+		field{name: "input", into: &use.Input},
 		field{name: "_meta", into: &use.Meta},
 	)
 	if err == nil && use.Input == nil {
