@@ -34,6 +34,17 @@ func decodeResult(raw json.RawMessage, modern bool, fields ...field) (*inputRequ
 	return nil, at("resultType", unknownResult(*kind))
 }
 
+// finished returns a decoded result, unless the server needs something first or a member is missing.
+func finished[T any](res *T, need *inputRequired, err error, member string, missing bool) (*T, *inputRequired, error) {
+	switch {
+	case need != nil || err != nil:
+		return nil, need, err
+	case missing:
+		return nil, nil, at(member, errMissing)
+	}
+	return res, nil, nil
+}
+
 // decodeReadResult decodes an answer to resources/read.
 func decodeReadResult(raw json.RawMessage, modern bool) (*ReadResourceResult, *inputRequired, error) {
 	res := &ReadResourceResult{}
@@ -47,13 +58,7 @@ func decodeReadResult(raw json.RawMessage, modern bool) (*ReadResourceResult, *i
 		field{name: "cacheScope", into: func(value []byte) error { res.CacheScope, _ = jsonscan.String(value); return nil }},
 		field{name: "_meta", into: func(value []byte) error { _ = optional(&res.Meta, value); return nil }},
 	)
-	switch {
-	case need != nil || err != nil:
-		return nil, need, err
-	case res.Contents == nil:
-		return nil, nil, at("contents", errMissing)
-	}
-	return res, nil, nil
+	return finished(res, need, err, "contents", res.Contents == nil)
 }
 
 // decodeContentsOf decodes contents, which must say of which resource they are.
@@ -77,13 +82,7 @@ func decodePromptResult(raw json.RawMessage, modern bool) (*GetPromptResult, *in
 		field{name: "messages", into: arrayOf(&res.Messages, decodePromptMessage)},
 		field{name: "_meta", into: func(value []byte) error { _ = optional(&res.Meta, value); return nil }},
 	)
-	switch {
-	case need != nil || err != nil:
-		return nil, need, err
-	case res.Messages == nil:
-		return nil, nil, at("messages", errMissing)
-	}
-	return res, nil, nil
+	return finished(res, need, err, "messages", res.Messages == nil)
 }
 
 func decodePromptMessage(raw []byte) (*sdk.PromptMessage, error) {
@@ -132,18 +131,12 @@ func decodeCompletion(raw json.RawMessage, _ bool) (*CompleteResult, *inputRequi
 		}},
 		field{name: "_meta", into: func(value []byte) error { _ = optional(&res.Meta, value); return nil }},
 	)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case details.Values == nil:
-		return nil, nil, at("completion.values", errMissing)
-	}
 	details.Total = int(total)
 	if len(details.Values) > maxCompletions {
 		details.Values = details.Values[:maxCompletions:maxCompletions]
 		details.HasMore = true
 	}
-	return res, nil, nil
+	return finished(res, nil, err, "completion.values", details.Values == nil)
 }
 
 // decodeStruct decodes a type of the official SDK. The member need must not be empty.

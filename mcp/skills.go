@@ -97,17 +97,10 @@ func (c *Client) GetSkill(ctx context.Context, uri string, opts *RequestOptions)
 	}
 	s, err := fetch(ctx, x, opts, func(raw json.RawMessage, modern bool) (s *Skill, need *inputRequired, err error) {
 		need, err = decodeResult(raw, modern, field{name: "skill", into: by(&s, decodeSkill)})
-		switch {
-		case err != nil || need != nil:
-		case s == nil:
-			err = at("skill", errMissing)
-		case s.URI != uri:
+		if s != nil && s.URI != uri {
 			err = at("skill.uri", errors.New("it is that of another skill"))
 		}
-		if err != nil {
-			s = nil
-		}
-		return s, need, err
+		return finished(s, need, err, "skill", s == nil)
 	})
 	if err != nil && (x.missing(err) || refusalCode(err) == jsonrpc.CodeInvalidParams) {
 		err = &notFoundError{err}
