@@ -62,8 +62,8 @@ const (
 	onClose                 // Close
 )
 
-// transitions has all steps that can follow each other. What is not there cannot happen in that
-// step, or is left for the next one by who looks for it.
+// transitions has all steps that can follow each other. An event that is missing is not looked for
+// in that step.
 var transitions = map[step]map[event]step{
 	stepIdle:       {onUse: stepConnecting, onClose: stepClosed},
 	stepConnecting: {onOpened: stepReady, onFailed: stepWaiting, onRefused: stepLoggingIn, onClose: stepClosed},
