@@ -272,8 +272,9 @@ func decodeBase64(value []byte) ([]byte, error) {
 	return data, err
 }
 
-// decodeData decodes a string of base64, or nothing of no value. It may also be a data URL, of
-// which it returns the type, for URLs and file names, without its padding, or broken by blanks.
+// decodeData decodes a string of base64; it returns nil for a member that is missing. Servers also
+// send base64 without its padding, broken by blanks, in the alphabet for URLs, or as a data URL, whose
+// media type is returned: all of that is taken.
 func decodeData(value []byte) (data []byte, mimeType string, err error) {
 	if value == nil {
 		return nil, "", nil

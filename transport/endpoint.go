@@ -234,8 +234,8 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 	}
 }
 
-// addFields adds the fields of a tracer or a caller, but for those that are there
-// already, and those that are not right.
+// addFields adds the header fields of a tracer or a caller. It leaves out those that are set
+// already, and those whose name or value HTTP does not allow.
 func addFields(full, fields http.Header) {
 	wrong := func(value string) bool { return !httpfield.ValidValue(value) }
 	for name, values := range fields {

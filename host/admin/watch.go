@@ -68,6 +68,7 @@ func plainHints(hints []doctor.Hint) {
 	}
 }
 
+// listActivity returns the events of the past that the query of the request asks for, the newest first.
 func (q *request) listActivity() ([]pastEvent, error) {
 	filter, most, err := filterOf(q.URL.Query())
 	if err != nil {

@@ -175,15 +175,15 @@ func (p *ledgerParser) marks(what string) (marks, error) {
 	return m, err
 }
 
-// markOf reads one of the marks, of fingerprints or of surfaces.
-func (p *ledgerParser) markOf(m *marks, key string, at int, print bool) (err error) {
+// markOf reads the member of marks that key names: those of a server are about its fingerprint, all others about a surface.
+func (p *ledgerParser) markOf(m *marks, key string, at int, ofServer bool) (err error) {
 	switch key {
 	case "approved":
-		m.approved, err = p.mark(true, print)
+		m.approved, err = p.mark(true, ofServer)
 	case "rejected":
-		m.rejected, err = p.mark(true, print)
+		m.rejected, err = p.mark(true, ofServer)
 	case "pending":
-		m.pending, err = p.mark(false, print)
+		m.pending, err = p.mark(false, ofServer)
 	default:
 		err = p.unknown(key, at)
 	}
@@ -191,7 +191,7 @@ func (p *ledgerParser) markOf(m *marks, key string, at int, print bool) (err err
 }
 
 // mark reads a mark of a fingerprint or of a surface.
-func (p *ledgerParser) mark(decided, print bool) (*mark, error) {
+func (p *ledgerParser) mark(decided, ofServer bool) (*mark, error) {
 	m := &mark{}
 	start := p.cursor.Pos()
 	hashAt := start
@@ -207,13 +207,13 @@ func (p *ledgerParser) mark(decided, print bool) (*mark, error) {
 			if m.at, err = time.Parse(time.RFC3339, text); err != nil {
 				err = p.fail(at, "%s is not a time such as 2026-01-31T12:00:00Z; %s", plain.Quote(text), restoreCure)
 			}
-		case print && key == "fingerprint":
+		case ofServer && key == "fingerprint":
 			m.fingerprint, err = p.text(key, at)
 			m.hash = fingerprintHash(m.fingerprint)
-		case !print && key == "hash":
+		case !ofServer && key == "hash":
 			hashAt = at
 			m.hash, err = p.text(key, at)
-		case !print && key == "surface":
+		case !ofServer && key == "surface":
 			m.surface = canonjson.AppendChecked(nil, p.cursor.Value())
 		default:
 			err = p.unknown(key, at)
@@ -230,9 +230,9 @@ func (p *ledgerParser) mark(decided, print bool) (*mark, error) {
 		return nil, p.fail(start, `"by" stands with what is not decided; %s`, restoreCure)
 	case m.at.IsZero():
 		return nil, p.fail(start, `"at" or "since" is missing; %s`, restoreCure)
-	case print && m.fingerprint == "":
+	case ofServer && m.fingerprint == "":
 		return nil, p.fail(start, `"fingerprint" is missing; %s`, restoreCure)
-	case print:
+	case ofServer:
 		return m, nil
 	case m.hash == "" || m.surface == nil:
 		return nil, p.fail(start, `"hash" or "surface" is missing; %s`, restoreCure)
