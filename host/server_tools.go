@@ -98,11 +98,9 @@ func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
 
 // facts is what the registry has to know of the server, with its instructions; nil: they are not known.
 func (s *server) facts(says *string) registry.Server {
-	return registry.Server{
-		Name: s.entry.Name, Place: s.entry.Source.ProjectFolder(), Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says,
-		Mode: ledger.Mode(s.entry.Ledger), Quarantined: s.entry.Quarantined,
-		Busy: s.supervisor.busy,
-	}
+	f := Facts(s.entry, says)
+	f.Busy = s.supervisor.busy
+	return f
 }
 
 // takeOver takes over what the server lists.

@@ -10,8 +10,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
-	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // Add adds a record to the store and starts its server, unless it is disabled. It returns
@@ -64,10 +62,7 @@ func (m *Manager) stayQuarantined(name string, p *record.Patch) *record.Patch {
 	if err != nil {
 		return p
 	}
-	e := is.Entry
-	if m.host.Registry().Quarantines(registry.Server{
-		Name: e.Name, Trusted: e.Trust, Fingerprint: e.Fingerprint(), Mode: ledger.Mode(e.Ledger), Quarantined: e.Quarantined,
-	}) {
+	if m.host.Registry().Quarantines(host.Facts(is.Entry, nil)) {
 		quarantined := *p
 		quarantined.Keys = append(slices.Clone(p.Keys), "quarantined")
 		quarantined.Values.Quarantined = true

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -213,20 +214,12 @@ func diffCommand(b *belt.Belt) *cobra.Command {
 	}
 }
 
-// ledgerServer returns what the ledger knows a server by.
-func ledgerServer(s *config.Server, o *belt.Offer) registry.Server {
-	return registry.Server{
-		Name: s.Name, Place: s.Source.ProjectFolder(), Fingerprint: s.Fingerprint(), Instructions: &o.Instructions,
-		Mode: ledger.Mode(s.Ledger), Quarantined: s.Quarantined,
-	}
-}
-
 // waiting returns what waits of a server: what it offers otherwise than it was accepted, and what has
 // waited before.
 func waiting(l *ledger.Ledger, s *config.Server, o belt.Offer) []ledger.Change {
 	var changes []ledger.Change
 	if o.Err == nil {
-		for _, c := range registry.Verify(l, ledgerServer(s, &o), o.Tools) {
+		for _, c := range registry.Verify(l, host.Facts(s, &o.Instructions), o.Tools) {
 			trusted := ledger.Mode(s.Ledger) == ledger.Trust && c.Kind != ledger.ToolRejected
 			if c.Kind != ledger.ToolRemoved && !trusted {
 				changes = append(changes, c)
@@ -459,7 +452,7 @@ func (d *decision) rejected() (names []string) {
 func (d *decision) decide(ctx context.Context, by string) error {
 	if d.server != nil {
 		// What is offered waits now, and is not accepted as the first list of the server.
-		facts := ledgerServer(d.server, &d.offer)
+		facts := host.Facts(d.server, &d.offer.Instructions)
 		facts.Mode = ledger.Review
 		if _, err := registry.New(&registry.Options{Ledger: d.ledger}).Replace(facts, d.offer.Tools); err != nil {
 			return err

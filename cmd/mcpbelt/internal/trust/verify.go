@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -64,7 +65,7 @@ func verify(l *ledger.Ledger, servers []*config.Server, offers []belt.Offer) []*
 		for _, t := range offered.Tools {
 			f.Tools = append(f.Tools, t.Definition().Origin.Tool)
 		}
-		f.Changes = append(f.Changes, registry.Verify(l, ledgerServer(s, offered), offered.Tools)...)
+		f.Changes = append(f.Changes, registry.Verify(l, host.Facts(s, &offered.Instructions), offered.Tools)...)
 		known := len(decided(l, s)) > 0
 		for _, change := range f.Changes {
 			switch {
