@@ -96,6 +96,15 @@ func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
 	return known
 }
 
+// Facts returns what a registry and its ledger have to know of the server of an entry. Instructions
+// are what the server says of its use when a client connects; nil if that is not known.
+func Facts(e *config.Server, instructions *string) registry.Server {
+	return registry.Server{
+		Name: e.Name, Place: e.Source.ProjectFolder(), Trusted: e.Trust, Fingerprint: e.Fingerprint(), Instructions: instructions,
+		Mode: ledger.Mode(e.Ledger), Quarantined: e.Quarantined,
+	}
+}
+
 // facts is what the registry has to know of the server, with its instructions; nil: they are not known.
 func (s *server) facts(says *string) registry.Server {
 	f := Facts(s.entry, says)
