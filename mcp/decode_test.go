@@ -13,12 +13,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
-// An error has the exact path of what is wrong, what stands there, and what should.
+// An error has the exact path of what is wrong, what stands there, and what should. What is wrong with answers that are
+// no lists is told by the tests of resources.
 func TestDecodeErrors(t *testing.T) {
 	ignore := func(_ any, err error) error { return err }
-	read := func(raw string) error { _, _, err := decodeReadResult([]byte(raw), true); return err }
-	prompt := func(raw string) error { _, _, err := decodePromptResult([]byte(raw), true); return err }
-	completion := func(raw string) error { _, _, err := decodeCompletion([]byte(raw), false); return err }
 	resource := func(raw string) error { _, _, err := decodeItem[Resource]([]byte(raw), "uri"); return err }
 	listed := func(raw string) error { _, _, err := decodePrompt([]byte(raw), true); return err }
 	sample := func(raw string) error { return ignore(decodeSample([]byte(raw))) }
@@ -29,19 +27,6 @@ func TestDecodeErrors(t *testing.T) {
 		decode          func(string) error
 		raw, path, want string
 	}{
-		{read, `[]`, "result", "got an array, want an object"},
-		{read, `{"contents":{}}`, "contents", "got an object, want an array"},
-		{read, `{"contents":[{"uri":"u"},{"uri":7}]}`, "contents[1].uri", "got a number, want a string"},
-		{read, `{"contents":[{"uri":"u"},7]}`, "contents[1]", "got a number, want an object"},
-		{read, `{}`, "contents", "missing"},
-		{read, `{"resultType":true}`, "resultType", "wrong type"},
-		{read, `{"resultType":"input_required","inputRequests":[]}`, "inputRequests", "got an array, want an object"},
-		{prompt, `{"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":7}}}]}`, "messages[0].content.resource.uri", "got a number, want a string"},
-		{prompt, `{"messages":[{"role":"user","content":null}]}`, "messages[0].content", "got null, want an object"},
-		{prompt, `{"messages":[{"role":7}]}`, "messages[0].role", "got a number, want a string"},
-		{completion, `{"completion":{"values":["a",null]}}`, "completion.values[1]", "got null, want a string"},
-		{completion, `{"completion":{"total":1.5}}`, "completion.total", "got a number, want a whole number"},
-		{completion, `{"completion":{"hasMore":"no"}}`, "completion.hasMore", "got a string, want a boolean"},
 		{resource, `{"uri":"u","title":[]}`, "title", "got an array, want a string"},
 		{resource, `{"name":"n"}`, "uri", "missing"},
 		{listed, `{"name":"n","arguments":[{"name":"a"},{"name":"b","required":1}]}`, "arguments[1].required", "got a number, want a boolean"},
