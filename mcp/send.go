@@ -1,5 +1,7 @@
 package mcp
 
+//lint:file-ignore SA1019 logging is deprecated and in use.
+
 import (
 	"cmp"
 	"context"
