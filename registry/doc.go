@@ -89,6 +89,6 @@
 package registry
 
 // Order of the files, from the bottom: errors, context, server, tool, hints, validation, remote,
-// schema, func, entry, matcher, middleware, observer, grant, approver, pending, approval,
+// func, entry, matcher, middleware, observer, grant, approver, pending, approval,
 // approval_pending, decide, quarantine, snapshot, catalogue, registry, callable, explain, observe,
 // error_result, replace, call, approval_resume.

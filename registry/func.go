@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/internal/infer"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -58,11 +59,11 @@ func Func[In, Out any](name, description string, fn func(context.Context, In) (O
 	if fn == nil {
 		return nil, &DefinitionError{Tool: name, Err: errors.New("the function is nil")}
 	}
-	inputJSON, err := inferInput(reflect.TypeFor[In]())
+	inputJSON, err := infer.Arguments(reflect.TypeFor[In]())
 	if err != nil {
 		return nil, &DefinitionError{Tool: name, Field: "InputSchema", Err: err}
 	}
-	outputJSON, err := inferOutput(reflect.TypeFor[Out]())
+	outputJSON, err := infer.Result(reflect.TypeFor[Out]())
 	if err != nil {
 		return nil, &DefinitionError{Tool: name, Field: "OutputSchema", Err: err}
 	}

@@ -1,4 +1,4 @@
-// Tests of func.go and schema.go: tools made of Go functions.
+// Tests of func.go: tools made of Go functions.
 
 package registry_test
 

@@ -59,6 +59,7 @@ var rooms = []room{
 	{path: "session/seal", floor: 3, wing: who},
 	{path: "session/keyringstore", floor: 3, wing: who},
 	{path: "registry", floor: 3, wing: what},
+	{path: "registry/internal/infer", floor: 2, wing: what},
 	{path: "registry/approval", floor: 3, wing: what},
 	{path: "registry/codemode/...", floor: 3, wing: what},
 	{path: "registry/codemode/example", floor: roof, wing: joint},

@@ -3,6 +3,7 @@ package nearest
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -43,13 +44,13 @@ func Names(asked string, names []string, most int) []string {
 	return found
 }
 
-var separators = strings.NewReplacer("_", "", "-", "", ".", "", "/", "", ":", "", " ", "")
+var separators = regexp.MustCompile(`[-_./: ]`)
 
 func fold(name string) (folded string, ok bool) {
 	if len(name) > maxName {
 		return "", false
 	}
-	folded = separators.Replace(strings.ToLower(name))
+	folded = separators.ReplaceAllString(strings.ToLower(name), "")
 	return folded, folded != ""
 }
 

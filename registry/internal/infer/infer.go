@@ -1,4 +1,5 @@
-package registry
+// Package infer infers the JSON Schemas of tools from types of Go.
+package infer
 
 import (
 	"encoding"
@@ -18,8 +19,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// inferInput returns the schema of a tool's arguments.
-func inferInput(t reflect.Type) (json.RawMessage, error) {
+// Arguments returns the schema of a tool's arguments.
+func Arguments(t reflect.Type) (json.RawMessage, error) {
 	forms := forms{}
 	// The form of the root is always that of its fields: an UnmarshalJSON there
 	// is the way to set defaults.
@@ -36,9 +37,9 @@ func inferInput(t reflect.Type) (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// inferOutput returns the schema of a tool's structured content as JSON, or nil
+// Result returns the schema of a tool's structured content as JSON, or nil
 // if t is neither a struct nor a map, is a whole result, or has a JSON form of its own.
-func inferOutput(t reflect.Type) (json.RawMessage, error) {
+func Result(t reflect.Type) (json.RawMessage, error) {
 	if t.Kind() != reflect.Struct && t.Kind() != reflect.Map || t == reflect.TypeFor[mcp.CallToolResult]() {
 		return nil, nil
 	}
