@@ -250,18 +250,17 @@ func entitle(choices []Choice, names []byte) {
 	}
 }
 
-// plainChoices reads the choices of an enum.
-func plainChoices(value []byte) ([]Choice, error) {
-	var choices []Choice
-	for element := range jsonscan.Elements(value) {
-		text, ok := jsonscan.String(element)
-		if !ok {
-			return nil, errors.New("has a choice that is not a string")
+// readChoices reads the choices of a list.
+func readChoices(list []byte, read func(element []byte) (Choice, error)) (choices []Choice, err error) {
+	for element := range jsonscan.Elements(list) {
+		c, err := read(element)
+		if err != nil {
+			return nil, err
 		}
-		choices = append(choices, Choice{Value: text, Title: text})
-		if len(choices) > maxChoices {
+		if len(choices) == maxChoices {
 			return nil, fmt.Errorf("has more than %d choices", maxChoices)
 		}
+		choices = append(choices, c)
 	}
 	if len(choices) == 0 {
 		return nil, errNoChoices
@@ -269,45 +268,41 @@ func plainChoices(value []byte) ([]Choice, error) {
 	return choices, nil
 }
 
+// plainChoices reads the choices of an enum.
+func plainChoices(list []byte) ([]Choice, error) {
+	return readChoices(list, func(element []byte) (Choice, error) {
+		text, ok := jsonscan.String(element)
+		if !ok {
+			return Choice{}, errors.New("has a choice that is not a string")
+		}
+		return Choice{Value: text, Title: text}, nil
+	})
+}
+
 // titledChoices reads the choices of a oneOf or anyOf.
-func titledChoices(key, value []byte) ([]Choice, error) {
-	var choices []Choice
-	for element := range jsonscan.Elements(value) {
-		var c Choice
-		given := false
+func titledChoices(key, list []byte) ([]Choice, error) {
+	return readChoices(list, func(element []byte) (c Choice, err error) {
+		given, more := false, false
 		for name, part := range jsonscan.Fields(element) {
-			var err error
 			switch string(name) {
 			case "const":
 				c.Value, given = jsonscan.String(part)
 			case "title":
-				c.Title, err = fieldText(name, part)
+				if c.Title, err = fieldText(name, part); err != nil {
+					return c, err
+				}
 			case "type":
-				if string(part) != `"string"` {
-					given = false
-				}
+				more = more || string(part) != `"string"`
 			default:
-				if asserts(string(name)) {
-					given = false
-				}
-			}
-			if err != nil {
-				return nil, err
+				more = more || asserts(string(name))
 			}
 		}
-		if !given {
-			return nil, fmt.Errorf("has a %s that is no list of choices", key)
+		if !given || more {
+			return c, fmt.Errorf("has a %s that is no list of choices", key)
 		}
 		c.Title = cmp.Or(c.Title, c.Value)
-		choices = append(choices, c)
-		if len(choices) > maxChoices {
-			return nil, fmt.Errorf("has more than %d choices", maxChoices)
-		}
-	}
-	if len(choices) == 0 {
-		return nil, errNoChoices
-	}
-	return choices, nil
+		return c, nil
+	})
 }
 
 // itemChoices reads the schema of a list's elements.
