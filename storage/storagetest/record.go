@@ -11,15 +11,11 @@ import (
 // memory where many tests run at once.
 const largeData = 4 << 20
 
-func checkLoad(p *pair) {
+func checkSave(p *pair) {
 	p.expectNone("a")
 	at := p.save(p.first, "a", "one", "")
 	p.expect("a", "one", at)
 	p.expectNone("b")
-}
-
-func checkSave(p *pair) {
-	at := p.save(p.first, "a", "one", "")
 	at = p.save(p.second, "a", "two", at)
 	p.expect("a", "two", at)
 	other := p.save(p.first, "b", "other", "")

