@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,17 +27,17 @@ func FuzzParse(f *testing.F) {
 	file := filepath.Join(f.TempDir(), "f.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Parse(t.Context(), file, data, opts)
-		if err != nil {
-			place(t, err)
-			return
-		}
-		checkConfig(t, c)
+		CheckParsed(t, c, err)
 	})
 }
 
-// checkConfig fails the test unless all that must hold for what was read does.
-func checkConfig(t *testing.T, c *Config) {
+// CheckParsed fails the test unless all that must hold for what Parse returned does.
+func CheckParsed(t *testing.T, c *Config, err error) {
 	t.Helper()
+	if err != nil {
+		place(t, err)
+		return
+	}
 	pattern := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 	names := map[string]bool{}
 	for _, s := range c.Servers {
@@ -47,6 +48,9 @@ func checkConfig(t *testing.T, c *Config) {
 		assert.Equal(t, s.Source.File, c.Path, "%s: its file", s.Name)
 		assert.True(t, s.Source.Line >= 1, "%s: it has a line", s.Name)
 		_, _ = s.String(), s.Hash()
+		for key, value := range s.Extra {
+			assert.True(t, json.Valid(value), "%q is JSON: %q", key, value)
+		}
 		if s.Err != nil {
 			for _, err := range s.Err.(interface{ Unwrap() []error }).Unwrap() {
 				place(t, err)
@@ -107,11 +111,10 @@ func FuzzFormats(f *testing.F) {
 			{Lookup: lookup, Scope: ScopeProject},
 		} {
 			c, err := Parse(t.Context(), filepath.Join(dir, ".mcprc"), data, opts)
+			CheckParsed(t, c, err)
 			if err != nil {
-				place(t, err)
 				continue
 			}
-			checkConfig(t, c)
 			merged := Merge(c, c)
 			assert.Equal(t, len(merged.Servers)+len(merged.Shadowed), 2*(len(c.Servers)+len(c.Shadowed)))
 		}

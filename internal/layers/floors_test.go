@@ -74,7 +74,6 @@ var rooms = []room{
 	{path: "registry/toolset", floor: 3, wing: what},
 
 	{path: "host/config", floor: 4, wing: hall},
-	{path: "internal/configtest", floor: 4, wing: hall, kit: true},
 	{path: "host/config/codex", floor: 4, wing: hall},
 	{path: "host/config/edit", floor: 4, wing: hall},
 	{path: "host/config/goose", floor: 4, wing: hall},

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -15,9 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/internal/configtest"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -240,22 +237,4 @@ func checkValue(t *testing.T, data, got, value []byte, path []string) {
 	assert.True(t, same, "%q set to %s in\n%s\nis\n%s", path, value, data, got)
 	same = reflect.DeepEqual(prune(withoutPath(treeOf(t, got), path)), prune(withoutPath(treeOf(t, data), path)))
 	assert.True(t, same, "%q set to %s changes no more in\n%s\nwhich is now\n%s", path, value, data, got)
-}
-
-func FuzzParse(f *testing.F) {
-	for _, file := range inputs(f) {
-		f.Add(assert.Value(os.ReadFile(file))(f))
-	}
-	for _, text := range odd() {
-		f.Add([]byte(text))
-	}
-	file := filepath.Join(f.TempDir(), "f.toml")
-	opts := &config.Options{
-		Lookup:  func(name string) (string, bool) { return name + "\n", len(name)%2 == 0 },
-		Formats: []*config.Format{Format()},
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := config.Parse(t.Context(), file, data, opts)
-		configtest.CheckParsed(t, c, err)
-	})
 }

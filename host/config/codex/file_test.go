@@ -57,18 +57,6 @@ func TestImportToCodex(t *testing.T) {
 	assert.Equal(t, string(got), "[mcp_servers.files]\ncommand = \"npx\"\nenv = { TOKEN = \"sk-abcdefghijkl9876\" }\ndisabled_tools = [\"rm\"]\n")
 }
 
-// odd are texts at the edges of TOML.
-func odd() []string {
-	return []string{
-		"", "\ufeff[mcp_servers.a]\ncommand = 'x'", "a.b.c = 1\n[a.b]", "[a]\nb={}\n[a.b.c]", "[[mcp_servers]]\nname='x'",
-		"mcp_servers.a = {command='x', env.A='1', env.B='2'}", "mcp_servers = {}", "mcp_servers = 1", "[mcp_servers]\na = []",
-		"[mcp_servers.a]\nurl='https://a'\nhttp_headers={a='1', A='2'}", "[mcp_servers.a]\ncommand='x'\nn = [nan, -inf, 0x1F, 1_0.5e3, 07:32:00]",
-		"[mcp_servers.a]\r\ncommand = \"\"\"\r\nx\"\"\"\r\nargs = [ # c\r\n 'a', # d\r\n]\r\n", "a = 9223372036854775808", "a = 'hunter2", "é = 1",
-		"[mcp_servers.a]\ncommand='x'\ntools.allow=1\ntools.x.y=2", "[[x.y]]\n[x.y.z]\n[[x.y]]\n[x.y.z]", "[mcp_servers.\"\"]\ncommand='x'",
-		"[mcp_servers.a]\ncommand = 'x'\nargs = [[], [[]], [{}]]\n",
-	}
-}
-
 func keys(n int) string {
 	var b strings.Builder
 	for i := range n {

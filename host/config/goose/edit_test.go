@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,9 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/internal/configtest"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/mcpbelt/mcpbelt/internal/yamljson"
 )
@@ -183,23 +180,5 @@ func FuzzEdit(f *testing.F) {
 		n := doc.Root.At(path)
 		read := n != nil && json.Unmarshal(n.JSON(), &have) == nil && json.Unmarshal([]byte(value), &want) == nil
 		assert.True(t, read, "%q added to\n%s\nis\n%s", path, data, got)
-	})
-}
-
-func FuzzParse(f *testing.F) {
-	for _, file := range inputs(f) {
-		f.Add(assert.Value(os.ReadFile(file))(f))
-	}
-	for _, text := range odd() {
-		f.Add([]byte(text))
-	}
-	file := filepath.Join(f.TempDir(), "f.yaml")
-	opts := &config.Options{
-		Lookup:  func(name string) (string, bool) { return name + "\n", len(name)%2 == 0 },
-		Formats: []*config.Format{Format(), Continue()},
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := config.Parse(t.Context(), file, data, opts)
-		configtest.CheckParsed(t, c, err)
 	})
 }

@@ -98,17 +98,6 @@ func TestEditContinue(t *testing.T) {
 	assert.Equal(t, string(got), want)
 }
 
-// odd are texts at the edges of YAML.
-func odd() []string {
-	return []string{
-		"", "extensions:", "extensions: []", "extensions: {}\n---\na: 1", "\ufeffextensions:\n  a: {cmd: x}\n", "extensions:\r\n  a:\r\n    cmd: x\r\n",
-		"extensions: &a\n  b: *a", "a: &a {x: 1}\nextensions:\n  b:\n    <<: *a\n    cmd: x", "extensions:\n  a: {<<: [{cmd: x}, {cmd: y}], cmd: z}",
-		"extensions:\n  ? [a]\n  : b", "extensions:\n  1: {cmd: x}\n  ~: {cmd: y}", "extensions:\n  a: {cmd: !!str 5, timeout: .inf, x: 0o17, y: .nan, z: 1_0}",
-		"extensions:\n  a:\n    cmd: |\n      x\n    envs: {A: \"\\x00\"}", "extensions: {a: {cmd: 'x\u2028y'}}\n", "extensions:\n  a: {<<: 1}", "!!binary aGk=", "%YAML 1.1\n---\nextensions: {}",
-		"extensions:\n  a: {type: stdio, cmd: x, env_keys: [A, A], config: {cmd: y}}",
-	}
-}
-
 func parseError(t *testing.T, data string) string {
 	_, err := config.Parse(t.Context(), "f.yaml", []byte(data), &config.Options{Formats: []*config.Format{Format()}})
 	if err == nil {
