@@ -85,8 +85,8 @@ func updateOnce(ctx context.Context, store Store, name string, p *Patch) (before
 			return before, Stored{}, err
 		}
 	}
-	if same, err := sameRecord(before.Record, next); same || err != nil {
-		return before, before, err
+	if before.Record.Hash() == next.Hash() {
+		return before, before, nil
 	}
 	rev, err := store.Save(ctx, before.Record.Title, next, before.Revision)
 	if err != nil {
@@ -132,15 +132,6 @@ func recordOf(all []Stored, name string) (Stored, bool) {
 		}
 	}
 	return Stored{}, false
-}
-
-func sameRecord(a, b *config.Server) (bool, error) {
-	before, err := Encode(a)
-	if err != nil {
-		return false, err
-	}
-	after, err := Encode(b)
-	return string(before) == string(after), err
 }
 
 // Restore takes back that the record of an ID was deleted, and returns it. Its name

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 
@@ -98,32 +97,20 @@ func (f *fileStore) Records(ctx context.Context) ([]record.Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := f.stored(&content{servers: c.Servers})
-	if err != nil {
-		return nil, err
-	}
 	past, _ := f.history(ctx) // the servers matter more; a change fails
-	return past.identify(all), nil
+	return past.identify(f.stored(&content{servers: c.Servers})), nil
 }
 
 // stored returns what a file says as records with revisions.
-func (f *fileStore) stored(said *content) ([]record.Stored, error) {
+func (f *fileStore) stored(said *content) []record.Stored {
 	records := said.records()
 	all := make([]record.Stored, len(records))
 	for i, r := range records {
-		encoded, err := record.Encode(r)
-		if err != nil {
-			return nil, fmt.Errorf("server %q: %w", r.Title, err)
-		}
-		all[i] = record.Stored{Record: r, Revision: f.revision(encoded)}
+		mac := hmac.New(sha256.New, f.key)
+		mac.Write([]byte(r.Hash()))
+		all[i] = record.Stored{Record: r, Revision: record.Revision(hex.EncodeToString(mac.Sum(nil)[:16]))}
 	}
-	return all, nil
-}
-
-func (f *fileStore) revision(encoded []byte) record.Revision {
-	mac := hmac.New(sha256.New, f.key)
-	mac.Write(encoded)
-	return record.Revision(hex.EncodeToString(mac.Sum(nil)[:16]))
+	return all
 }
 
 // Save implements [record.Store].
@@ -145,12 +132,10 @@ func (f *fileStore) Save(ctx context.Context, name string, r *config.Server, old
 		if err != nil {
 			return err
 		}
-		after, err := f.stored(said)
+		after := f.stored(said)
 		at := slices.IndexFunc(after, func(s record.Stored) bool { return s.Record.Title == r.Title }) // which put has checked
-		if err == nil {
-			saved = after[at].Revision
-		}
-		return err
+		saved = after[at].Revision
+		return nil
 	}, func(past *history, all []record.Stored) error {
 		past.saved(all, name, r.Title)
 		return nil
@@ -245,9 +230,7 @@ func (f *fileStore) change(ctx context.Context, removes bool, change func(d *dra
 		if err != nil {
 			return err
 		}
-		if all, err = f.stored(said); err != nil {
-			return err
-		}
+		all = f.stored(said)
 		return change(d, all)
 	}, around)
 }
