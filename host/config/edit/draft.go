@@ -3,6 +3,7 @@ package edit
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -182,7 +183,7 @@ func (d *draft) content() (*content, error) {
 	}
 	said := &content{entries: map[string]json.RawMessage{}, faults: map[string]error{}}
 	if len(d.doc.Sections) > 0 {
-		c, err := parseWritten(d.path, d.data, &d.opts)
+		c, err := config.Parse(context.Background(), d.path, d.data, &d.opts)
 		if err != nil {
 			return nil, err
 		}

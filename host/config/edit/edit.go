@@ -101,9 +101,3 @@ func plainPathError(err error) error {
 	}
 	return err
 }
-
-// parseWritten reads data with values as written: no person is asked, so that nothing
-// waits.
-func parseWritten(path string, data []byte, asWritten *config.Options) (*config.Config, error) {
-	return config.Parse(context.Background(), path, data, asWritten)
-}

@@ -93,7 +93,7 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 		readAs = config.Options{Format: o.From.Format, Formats: o.From.Formats, Scope: o.From.Scope, Project: o.From.Project}
 	}
 	readAs.AsWritten = true
-	from, err := parseWritten(source, data, &readAs)
+	from, err := config.Parse(context.Background(), source, data, &readAs)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func readSource(path string) ([]byte, error) {
 
 // launches tells what the servers are that would be in the target.
 func (i *importer) launches() error {
-	c, err := parseWritten(i.plan.Target, i.plan.after, &i.target.opts)
+	c, err := config.Parse(context.Background(), i.plan.Target, i.plan.after, &i.target.opts)
 	if err != nil {
 		return err
 	}
