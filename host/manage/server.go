@@ -36,8 +36,7 @@ func (m *Manager) servers(ctx context.Context, all []record.Stored) []Server {
 	}
 	servers := masked(all)
 	for i, s := range all {
-		name := s.Record.Name
-		servers[i].Last, servers[i].Status = last[name], byName[name]
+		servers[i].Last, servers[i].Status = last[s.Record.Name], byName[s.Record.Name]
 	}
 	return servers
 }
