@@ -64,11 +64,14 @@ func (a *admin) show(s *manage.Server) server {
 	entry := entryOf(r)
 	fields := reflect.ValueOf(&shown).Elem()
 	for i := range fields.NumField() {
-		raw := entry[fields.Type().Field(i).Tag.Get("key")]
+		key := fields.Type().Field(i).Tag.Get("key")
+		if entry[key] == nil || !slices.Contains(dialect.OwnKeys(), key) { // which another program has
+			continue
+		}
 		if text, ok := fields.Field(i).Addr().Interface().(*inText); ok {
-			*text = inText(raw)
-		} else if raw != nil {
-			_ = json.Unmarshal(raw, fields.Field(i).Addr().Interface()) // of the same form
+			*text = inText(entry[key])
+		} else {
+			_ = json.Unmarshal(entry[key], fields.Field(i).Addr().Interface()) // of the same form
 		}
 	}
 	shown.Name, shown.Transport, shown.Enabled = r.Title, transportOf(r), !r.Disabled

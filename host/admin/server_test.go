@@ -189,7 +189,8 @@ func TestEchoKeepsSecrets(t *testing.T) {
 	const secret, other = "sk-0123456789abcdef", "sk-fedcba9876543210"
 	for _, r := range []*config.Server{
 		{Name: "remote", URL: "https://a.example/mcp?key=" + secret, Lazy: true,
-			Headers: map[string]config.Secret{"Authorization": "Bearer " + secret, "X-Team": "engineering", "X-Ref": "${env:TOKEN}"}, ReadTimeout: 1500e6},
+			Headers: map[string]config.Secret{"Authorization": "Bearer " + secret, "X-Team": "engineering", "X-Ref": "${env:TOKEN}"}, ReadTimeout: 1500e6,
+			Extra: map[string]json.RawMessage{"": json.RawMessage(`"x"`), "*": json.RawMessage(`"y"`)}},
 		{Name: "a local one", Command: "server", Args: []string{"--api-key", secret, "<&>"}, Env: map[string]config.Secret{"API_KEY": secret, "OTHER_TOKEN": other}, Cwd: "/"},
 	} {
 		store := record.NewMemoryStore(r)
