@@ -153,7 +153,7 @@ func (q *request) decode(v any) error {
 func hasField(t reflect.Type, name string) bool {
 	return slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		return strings.EqualFold(cmp.Or(tag, f.Name), name)
+		return f.IsExported() && strings.EqualFold(cmp.Or(tag, f.Name), name)
 	})
 }
 

@@ -173,7 +173,7 @@ func TestBodiesOfClients(t *testing.T) {
 	env := assert.Value(s.manager.Host().Inspect("a"))(t).Entry.Env
 	assert.Equal(t, env["PORT"].Reveal()+env["ON"].Reveal()+env["T"].Reveal(), "8080true1", "numbers of a variable")
 	for body, want := range map[string]string{
-		`{"nam":"b"}`: `"nam\", which is unknown`, `{"readTimeoutSeconds":"15"}`: "readTimeoutSeconds of the body is not",
+		`{"nam":"b"}`: `"nam\", which is unknown`, `{"said":{}}`: `"said\", which is unknown`, `{"readTimeoutSeconds":"15"}`: "readTimeoutSeconds of the body is not",
 		`{"enabled":1}`: "enabled of the body is not", `{"name":"b","transport":"pigeon"}`: "streamable_http",
 	} {
 		got = s.do("owner", "POST", servers, body, nil)
