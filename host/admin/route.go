@@ -194,9 +194,5 @@ func (q *request) mayStart(name string) error {
 func isLocal(r *config.Server) bool { return r.Command != "" || !isRemote(r.Kind()) }
 
 func isRemote(transport string) bool {
-	switch transport {
-	case config.TransportHTTP, config.TransportSSE, config.TransportAuto, config.TransportUnix:
-		return true
-	}
-	return false
+	return slices.Contains([]string{config.TransportHTTP, config.TransportSSE, config.TransportAuto, config.TransportUnix}, transport)
 }
