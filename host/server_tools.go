@@ -97,8 +97,11 @@ func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
 }
 
 // Facts returns what a registry and its ledger have to know of the server of an entry. Instructions
-// are what the server says of its use when a client connects; nil if that is not known.
+// are what the server says of its use when a client connects; nil if that is not known. Of a nil entry it is the zero Server.
 func Facts(e *config.Server, instructions *string) registry.Server {
+	if e == nil {
+		return registry.Server{}
+	}
 	return registry.Server{
 		Name: e.Name, Place: e.Source.ProjectFolder(), Trusted: e.Trust, Fingerprint: e.Fingerprint(), Instructions: instructions,
 		Mode: ledger.Mode(e.Ledger), Quarantined: e.Quarantined,
