@@ -58,8 +58,3 @@ func (h *Host) decided(sv *supervisor) func() error {
 	}
 	return nil
 }
-
-// needsConsent reports whether what is decided about the server matters now.
-func (s *server) needsConsent() bool {
-	return s.entry.Source.Scope.NeedsApproval() && s.supervisor.enabled()
-}

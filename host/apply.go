@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
@@ -205,44 +204,6 @@ func (h *Host) loadServers(ctx context.Context, load func(context.Context) (map[
 	return append(steps, removals...), nil
 }
 
-// A step is what an Apply does with one server.
-type step struct {
-	supervisor *supervisor
-	entry      *config.Server   // nil: it is removed
-	entries    []*config.Server // of which it was chosen, strongest first: the first that may be started is to run
-
-	begun chan struct{} // closed when what can be done at once is done
-	ended chan struct{} // closed when the following are known
-
-	did lifecycle.Action // empty if another step decides
-	err error
-}
-
-// waits reports whether the step has something to do yet.
-func (st *step) waits() bool {
-	select {
-	case <-st.begun:
-		return false
-	default:
-		return true
-	}
-}
-
-// claimLocked has a change decide about one server: it is to run as an entry, which was
-// chosen of several, or is to be removed if that is nil. A step decides
-// until another one for the server is made. It needs the lock of the host.
-func (h *Host) claimLocked(name string, entry *config.Server, entries []*config.Server) *step {
-	sv := h.supervisors[name]
-	if sv == nil {
-		sv = h.newSupervisor(name)
-		h.supervisors[name] = sv
-		h.order = append(slices.Clone(h.order), name)
-	}
-	st := &step{supervisor: sv, entry: entry, entries: entries, begun: make(chan struct{}), ended: make(chan struct{})}
-	sv.claim(st)
-	return st
-}
-
 // plan has the Apply decide about all servers, and finds out what there is to do.
 func (h *Host) plan(c *config.Config) ([]*step, error) {
 	entries, chosen := make([][]*config.Server, len(c.Servers)), make([]*config.Server, len(c.Servers))
@@ -291,64 +252,6 @@ func (h *Host) candidates(c *config.Config, e *config.Server) []*config.Server {
 		}
 	}
 	return list
-}
-
-// take takes a step, if anything is to be done.
-func (h *Host) take(ctx context.Context, st *step) {
-	if !st.waits() {
-		return
-	}
-	sv, entry := st.supervisor, st.entry
-	if s := sv.now(); entry == nil && s != nil {
-		entry = s.entry
-	}
-	began := time.Now()
-	did := lifecycle.Keep
-	sv.interrupt(st)
-	until, err := sv.hold(ctx, st, func(own context.Context, _ *server) (until wait, err error) {
-		if sv.deciding() != st {
-			return nil, ErrOvertaken
-		}
-		did, until, err = sv.apply(own, st.entry)
-		if st.entry == nil {
-			h.remove(sv, st)
-		}
-		if err != nil && errors.Is(context.Cause(own), ErrOvertaken) {
-			err = ErrOvertaken
-		}
-		return until, err
-	})
-	close(st.begun)
-	if err == nil && until != nil {
-		err = until(ctx)
-	}
-	if !errors.Is(err, ErrOvertaken) {
-		st.did, st.err = did, err
-	}
-	close(st.ended) // before those who hear of it can look
-	h.record(ctx, st.did, entry, began, st.err)
-}
-
-// record records what became of a server since a step began; the entry may be nil.
-func (h *Host) record(ctx context.Context, did lifecycle.Action, entry *config.Server, began time.Time, err error) {
-	kind := map[lifecycle.Action]string{
-		lifecycle.Launch: "start", lifecycle.Stop: "stop", lifecycle.Restart: "replace", lifecycle.Promote: "replace",
-		lifecycle.Keep: "replace", lifecycle.Discard: "replace", lifecycle.Note: "replace",
-	}[did]
-	if kind != "" && entry != nil && (did != lifecycle.Note || err != nil) {
-		h.events.Record(ctx, events.OfServer(kind, entry, began, err))
-	}
-}
-
-// remove forgets a supervisor, unless a later Apply wants something there.
-func (h *Host) remove(sv *supervisor, st *step) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if sv.deciding() != st {
-		return
-	}
-	delete(h.supervisors, sv.name)
-	h.order = slices.DeleteFunc(slices.Clone(h.order), func(name string) bool { return name == sv.name })
 }
 
 // report says what was done. The error is a [*ServersError] if servers failed that are required or, if ctx has

@@ -5,13 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"net/http"
 
-	"github.com/mcpbelt/mcpbelt/internal/meter"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -52,35 +51,9 @@ type maskedExit struct {
 	how, said string
 }
 
-func (e *maskedExit) Unwrap() error            { return e.error }
+func (e *maskedExit) Unwrap() error { return e.error }
+
 func (e *maskedExit) Exit() (how, said string) { return e.how, e.said }
-
-// busy returns the error of a call with so many bytes of arguments that the client for ctx's
-// user would refuse now, since too many wait, and counts that call. Without a client there
-// is room: a call makes one.
-func (sv *supervisor) busy(ctx context.Context, bytes int) error {
-	s := sv.now()
-	if s == nil {
-		return nil
-	}
-	c := s.pool.get(s.userOf(ctx))
-	if c == nil {
-		return nil
-	}
-	err := c.client.Busy(ctx, bytes)
-	if err != nil {
-		sv.meter.Count(meter.Refused)
-	}
-	return err
-}
-
-// userOf returns the user whose conn the calls of ctx go over; empty: that of all, if there is one.
-func (s *server) userOf(ctx context.Context) (user string) {
-	if s.perUser() {
-		user, _ = session.UserOf(ctx)
-	}
-	return user
-}
 
 // errPanicked is how a call ended whose progress function panicked.
 var errPanicked = errors.New("the call panicked")
@@ -151,17 +124,52 @@ func (s *server) verify(ctx context.Context, c *conn, o *listedTool) (*listing, 
 	return nil, err
 }
 
-// A NoUserError reports a call of a server where each user has a connection of their own,
-// under a context that does not say who the user is.
-//
-//cure:give the context a user by session.WithUser
-type NoUserError struct {
-	server string // configured name
+// relist reads the tools, and starts a server that rests for it. Where users have connections of
+// their own, what the user of ctx sees becomes the catalogue of all.
+func (s *server) relist(ctx context.Context) error {
+	ctx, c, err := s.connFor(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.pool.drop(c)
+	known, err := s.list(ctx, c, 0)
+	if err != nil {
+		s.disown(c, err)
+		return err
+	}
+	if s.perUser() {
+		s.takeOver(known)
+		s.host.changed.Ring()
+	}
+	return nil
 }
 
-func (e *NoUserError) Error() string {
-	return fmt.Sprintf("server %q has a connection for each user: make the call under a context of session.WithUser", e.server)
+// discoverFirst is relist unless the tools are known already.
+func (s *server) discoverFirst(ctx context.Context) error {
+	if s.toolsKnown() {
+		return nil
+	}
+	select {
+	case s.discovering <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.discovering }()
+	if s.toolsKnown() {
+		return nil
+	}
+	return s.relist(ctx)
 }
 
-// Outcome returns [mcp.NotSent].
-func (e *NoUserError) Outcome() mcp.Outcome { return mcp.NotSent }
+// disown ends the conn of a user if the server does not accept the headers any more that
+// the program made for the user, and reports whether it did: for the next conn the program is
+// asked again.
+func (s *server) disown(c *conn, err error) bool {
+	var status *transport.StatusError
+	if !errors.As(err, &status) || status.Code != http.StatusUnauthorized ||
+		s.host.opts.UserHeaders == nil || s.entry.Identity != config.IdentityHeader {
+		return false
+	}
+	s.pool.close(c, false)
+	return true
+}

@@ -165,3 +165,14 @@ func unsentOutcome(err error) meter.Outcome {
 	}
 	return meter.Unavailable
 }
+
+// A Failure is a call or a connection that a server failed.
+type Failure struct {
+	// At is when it failed; zero if nothing ever has.
+	At time.Time
+	// Err is why; nil if nothing ever has failed. Its text may hold anything.
+	Err error
+	// Entry is the config entry of the server that failed, which may be one that was tried in
+	// vain; nil if it is the one that the server runs as.
+	Entry *config.Server
+}

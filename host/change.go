@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/session"
 )
-
-// ErrOvertaken is returned by a change of a server that waited for it to be ready when
-// another change stopped or replaced it.
-//
-//cure:see Servers for what became of the server, and change it again if need be
-var ErrOvertaken = errors.New("host: another change of the server has overtaken this one")
 
 // Enable starts a server and returns when it is ready, or with the error of its
 // first attempt; it then goes on trying. It does not wait for a lazy server.
@@ -36,14 +29,6 @@ func (sv *supervisor) renew(ctx context.Context, old *server) *server {
 	_, _, _ = sv.handle(ctx, lifecycle.Start, s)
 	sv.setUnapplied(nil, nil)
 	return s
-}
-
-// untilStarted returns what waits for the first attempt of a server that is not lazy.
-func (s *server) untilStarted() wait {
-	if s.entry.Lazy {
-		return nil
-	}
-	return s.firstAttempt
 }
 
 // Disable stops a server and removes its tools. Calls under way may finish
@@ -118,17 +103,6 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 	})
 }
 
-// atOnce calls f with each of a list, at the same time, and joins the errors.
-func atOnce[T any](list []T, f func(T) error) error {
-	errs := make([]error, len(list))
-	var wg sync.WaitGroup
-	for i, one := range list {
-		wg.Go(func() { errs[i] = f(one) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
 // refresh is Refresh of one server.
 func refresh(ctx context.Context, sv *supervisor, s *server) (until wait, err error) {
 	switch did, until, err := sv.apply(ctx, sv.configured(s)); {
@@ -149,10 +123,6 @@ func refresh(ctx context.Context, sv *supervisor, s *server) (until wait, err er
 	_, until, err = sv.handle(ctx, lifecycle.Start, next)
 	return until, err
 }
-
-// A wait waits for what a change has begun, when others may make the next one. A nil
-// wait has nothing to wait for.
-type wait func(context.Context) error
 
 // change has f change the named server, and no other change with it. The context that f
 // gets ends when the host is closed, or when another change takes its place. What is the
@@ -186,4 +156,11 @@ func (h *Host) change(ctx context.Context, what, name string, f func(context.Con
 		return ErrClosed
 	}
 	return err
+}
+
+// askAgain has the user asked again what was not answered.
+func (s *server) askAgain() {
+	if g, ok := s.transport.(*guarded); ok {
+		g.refused.Store(nil)
+	}
 }

@@ -65,10 +65,3 @@ func (sv *supervisor) waiting() []*config.Server {
 	i := slices.IndexFunc(entries, func(e *config.Server) bool { return hashOf(e) == s.hash })
 	return entries[:max(i, 0)]
 }
-
-// enabled reports whether there is a server that is meant to run.
-func (sv *supervisor) enabled() bool {
-	sv.mu.Lock()
-	defer sv.mu.Unlock()
-	return sv.state.Enabled()
-}

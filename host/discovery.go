@@ -170,10 +170,3 @@ func (d *discovery) tryUser(ctx context.Context, user string) error {
 	}
 	return nil
 }
-
-// loggedIn is told of a user who has logged in at a server.
-func (h *Host) loggedIn(key session.Key) {
-	if s, err := h.server(key.Server); err == nil && key.User != "" {
-		s.discovery.begin(key.User)
-	}
-}

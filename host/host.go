@@ -1,41 +1,21 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"log/slog"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/feed"
-	"github.com/mcpbelt/mcpbelt/internal/statedir"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
-
-// ErrClosed is returned by the methods of a [Host] that was closed.
-//
-//cure:open a new Host
-var ErrClosed = errors.New("host: closed")
-
-// An UnknownServerError reports a name that is no server of the host.
-//
-//cure:take a name of Servers; the text proposes the nearest
-type UnknownServerError struct {
-	Name  string   // the name that was asked for
-	Known []string // the names there are
-}
-
-func (e *UnknownServerError) Error() string {
-	return fmt.Sprintf("host: no server %q; there are %q", e.Name, e.Known)
-}
 
 // A Host runs the servers of a configuration. Make one with [New] or [Open]. Its methods
 // are safe for concurrent use, and wait for each other only where they change the same server.
@@ -62,44 +42,6 @@ type Host struct {
 	supervisors map[string]*supervisor
 	scopes      scopes
 	order       []string // the names of supervisors, as configured; replaced, never changed
-}
-
-// New returns a host without servers.
-func New(opts *Options) *Host {
-	h := &Host{
-		opts:        *cmp.Or(opts, new(Options)),
-		withdrawn:   make(chan struct{}),
-		loading:     make(chan struct{}, 1),
-		gone:        make(chan struct{}),
-		supervisors: map[string]*supervisor{},
-		scopes:      scopes{},
-	}
-	o := &h.opts
-	o.Client.Logger = cmp.Or(o.Client.Logger, slog.New(slog.DiscardHandler))
-	o.toolGrace = cmp.Or(o.toolGrace, toolGrace)
-	o.idleTimeout = cmp.Or(o.idleTimeout, idleTimeout)
-	o.OpenWait = cmp.Or(o.OpenWait, defaultOpenWait)
-	if o.MaxUserClients = cmp.Or(o.MaxUserClients, defaultMaxUserClients); o.MaxUserClients < 0 {
-		o.MaxUserClients = math.MaxInt
-	}
-	h.registry = o.Registry
-	if h.registry == nil {
-		h.registry = registry.New(nil)
-	}
-	h.state = statedir.Folder(o.StateDir)
-	h.catalogs = catalog.Open(h.state, o.Catalogs)
-	h.ctx, h.cancel = context.WithCancel(context.Background())
-	h.intake, h.refuse = context.WithCancel(context.Background())
-	h.following = again.New(h.obeyConsents)
-	h.events = events.NewRecorder(o.Activity, h.masked)
-	h.detach = []func(){h.events.Calls(h.registry), h.traceCalls()}
-	if o.Logins != nil {
-		h.detach = append(h.detach, o.Logins.OnLogin(h.loggedIn))
-	}
-	if stop := h.registry.Explain(h.explain); o.Registry != nil { // which may live longer
-		h.detach = append(h.detach, stop)
-	}
-	return h
 }
 
 // Registry returns the registry that holds the servers' tools.
@@ -233,17 +175,6 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// traceCalls has the tracer of the clients record the calls of tools, if it can.
-func (h *Host) traceCalls() (stop func()) {
-	t, ok := h.opts.Client.Tracer.(interface {
-		Registry(*registry.Registry) (stop func())
-	})
-	if !ok {
-		return func() {}
-	}
-	return t.Registry(h.registry)
-}
-
 // masked returns the text of an error without the secrets of a server's entry, which
 // have no form by which the log could tell them.
 func (h *Host) masked(server, text string) string {
@@ -255,16 +186,79 @@ func (h *Host) masked(server, text string) string {
 	return text
 }
 
-// visit begins something that the end of the host waits for, until leave is called.
-func (h *Host) visit() (leave func(), err error) {
-	if err := h.made(); err != nil {
+// Servers returns where each server stands, in the order of the configuration.
+func (h *Host) Servers() []Status {
+	servers := h.current()
+	status := make([]Status, len(servers))
+	at := make(map[string]*Status, len(servers))
+	for i, s := range servers {
+		status[i] = s.status()
+		at[s.entry.Name] = &status[i]
+	}
+	snapshot := h.registry.Snapshot()
+	for _, t := range snapshot.Tools() {
+		if s := at[t.Definition().Origin.Server]; s != nil {
+			s.Tools++
+		}
+	}
+	for _, q := range snapshot.Quarantined() {
+		if s := at[q.Tool.Origin.Server]; s != nil {
+			s.Quarantined++
+		}
+	}
+	return status
+}
+
+// An Inspection is what is known of a server besides its [Status]. Do not change what it
+// points to.
+type Inspection struct {
+	// Entry is the config entry that the server runs as, with its secrets.
+	Entry *config.Server
+	// Client is the client that all users share; nil if there is none now. Do not close it,
+	// and do not keep it: see [Host.Client].
+	Client *mcp.Client
+	// Users are the clients of users, by user, as far as there are any now. The same holds
+	// for them.
+	Users map[string]*mcp.Client
+	// AwaitsLogin says that the tools of the server are not known, and are read with the
+	// first login of a user.
+	AwaitsLogin bool
+	// Calls are the calls of the server's tools.
+	Calls Calls
+	// LastFailure is the last failure of the server, though all may be well since.
+	LastFailure Failure
+}
+
+// Inspect returns what is known of one server. Nothing is started, connected or ended for
+// it. The error is an [*UnknownServerError] or [ErrClosed].
+func (h *Host) Inspect(name string) (*Inspection, error) {
+	s, err := h.server(name)
+	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.isClosing() {
-		return nil, ErrClosed
+	i := &Inspection{
+		Entry:       s.entry,
+		AwaitsLogin: s.discovery.wanted(),
+		Calls:       s.supervisor.meter.calls(),
+		Users:       map[string]*mcp.Client{},
 	}
-	h.ending.Add(1) // before the host is closed, so before it waits
-	return h.ending.Done, nil
+	if last := s.supervisor.meter.last.Load(); last != nil {
+		i.LastFailure = *last
+	}
+	if c := s.running(); c != nil {
+		i.Client = c.client
+	}
+	for _, c := range s.pool.users() {
+		i.Users[c.key.User] = c.client
+	}
+	return i, nil
+}
+
+// server returns the server of a name, or why there is none.
+func (h *Host) server(name string) (*server, error) {
+	sv, err := h.supervisor(name)
+	if err != nil {
+		return nil, err
+	}
+	return sv.get()
 }

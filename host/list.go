@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/internal/feed"
@@ -181,4 +182,27 @@ func (s *server) listAnnounced(ctx context.Context, c *conn, before *listing, o 
 		}
 	}
 	return nil, held
+}
+
+// refuse ends a conn, which may be nil, that must not be connected again, since it is not allowed any
+// more, and takes the tools out of the registry.
+func (s *server) refuse(c *conn) {
+	sv := s.supervisor
+	sv.publishing.Lock()
+	defer sv.publishing.Unlock()
+	if c == nil || s.running() != c {
+		return
+	}
+	denied := denial(c.client.State().Err)
+	if denied == nil {
+		return
+	}
+	s.withdraw() // before the status says that it does not run
+	sv.mu.Lock()
+	s.err = denied
+	if sv.server == s {
+		sv.state = lifecycle.Next(sv.state, lifecycle.Refuse).To
+	}
+	sv.mu.Unlock()
+	s.pool.close(c, false)
 }

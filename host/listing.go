@@ -2,8 +2,6 @@ package host
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,34 +55,6 @@ func newListing(state mcp.State, c *mcp.Client, tools []*mcp.Tool) *listing {
 // definition returns the offer as a registry describes it.
 func (o *listedTool) definition(server string) *registry.Definition {
 	return registry.Remote(server, o.tool, (*mcp.Client)(nil).CallTool).Definition() // which is not called
-}
-
-// registryTools makes registry tools of what a server lists, by the entry's filter. Their
-// calls go to whatever server the supervisor has then.
-func (s *server) registryTools(list []*listedTool) []registry.Tool {
-	filter := s.entry.Tools
-	tools := make([]registry.Tool, 0, len(list))
-	for _, o := range list {
-		name := o.tool.Name
-		if !allows(filter, name) {
-			continue
-		}
-		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
-			res, err := s.supervisor.call(ctx, o, args, opts)
-			if output, ok := err.(*mcp.OutputError); ok && filter.SkipOutputCheck {
-				return output.Result, nil
-			}
-			return res, err
-		}
-		tool := registry.Remote(s.entry.Name, o.tool, call)
-		if alias, ok := filter.Rename[name]; ok {
-			if renamed, err := registry.With(tool, func(d *registry.Definition) { d.Alias = alias }); err == nil {
-				tool = renamed
-			}
-		}
-		tools = append(tools, tool)
-	}
-	return tools
 }
 
 // A ChangedError reports a call of a tool that turned out to be another one, or none,

@@ -82,3 +82,10 @@ func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, *con
 	}
 	return key, s.entry, nil
 }
+
+// loggedIn is told of a user who has logged in at a server.
+func (h *Host) loggedIn(key session.Key) {
+	if s, err := h.server(key.Server); err == nil && key.User != "" {
+		s.discovery.begin(key.User)
+	}
+}

@@ -4,16 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"maps"
+	"log/slog"
+	"math"
 	"os"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/filewatch"
+	"github.com/mcpbelt/mcpbelt/internal/statedir"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // Open reads the config file at path, of any format that host/config knows, and
@@ -85,14 +87,6 @@ func (h *Host) awaitSteps(ctx context.Context, steps []*step) error {
 	return err
 }
 
-// await waits until something is done, or ctx ends.
-func await(ctx context.Context, done <-chan struct{}) {
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-}
-
 // abandon closes a host that could not be opened. It returns when its tools are out of the
 // registry, which may be used for the next attempt, and all is closed or ctx has
 // ended; what is left is closed in the background.
@@ -108,37 +102,51 @@ func (h *Host) abandon(ctx context.Context) error {
 	}
 }
 
-// A ServersError reports servers that are not as they have to be: required ones that
-// failed, or those that were not ready when a context ended.
-//
-//cure:see each server in it, or let doctor.Diagnose say what is wrong and what helps
-type ServersError struct {
-	// Failed says what is wrong, by the names of the servers.
-	Failed map[string]error
-	// err is that of the context; nil if none ended.
-	err error
+// New returns a host without servers.
+func New(opts *Options) *Host {
+	h := &Host{
+		opts:        *cmp.Or(opts, new(Options)),
+		withdrawn:   make(chan struct{}),
+		loading:     make(chan struct{}, 1),
+		gone:        make(chan struct{}),
+		supervisors: map[string]*supervisor{},
+		scopes:      scopes{},
+	}
+	o := &h.opts
+	o.Client.Logger = cmp.Or(o.Client.Logger, slog.New(slog.DiscardHandler))
+	o.toolGrace = cmp.Or(o.toolGrace, toolGrace)
+	o.idleTimeout = cmp.Or(o.idleTimeout, idleTimeout)
+	o.OpenWait = cmp.Or(o.OpenWait, defaultOpenWait)
+	if o.MaxUserClients = cmp.Or(o.MaxUserClients, defaultMaxUserClients); o.MaxUserClients < 0 {
+		o.MaxUserClients = math.MaxInt
+	}
+	h.registry = o.Registry
+	if h.registry == nil {
+		h.registry = registry.New(nil)
+	}
+	h.state = statedir.Folder(o.StateDir)
+	h.catalogs = catalog.Open(h.state, o.Catalogs)
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.intake, h.refuse = context.WithCancel(context.Background())
+	h.following = again.New(h.obeyConsents)
+	h.events = events.NewRecorder(o.Activity, h.masked)
+	h.detach = []func(){h.events.Calls(h.registry), h.traceCalls()}
+	if o.Logins != nil {
+		h.detach = append(h.detach, o.Logins.OnLogin(h.loggedIn))
+	}
+	if stop := h.registry.Explain(h.explain); o.Registry != nil { // which may live longer
+		h.detach = append(h.detach, stop)
+	}
+	return h
 }
 
-// Error names the servers, and says what is wrong with them.
-func (e *ServersError) Error() string {
-	var names, parts []string
-	for _, name := range slices.Sorted(maps.Keys(e.Failed)) {
-		names, parts = append(names, strconv.Quote(name)), append(parts, e.Failed[name].Error())
+// traceCalls has the tracer of the clients record the calls of tools, if it can.
+func (h *Host) traceCalls() (stop func()) {
+	t, ok := h.opts.Client.Tracer.(interface {
+		Registry(*registry.Registry) (stop func())
+	})
+	if !ok {
+		return func() {}
 	}
-	if e.err != nil {
-		return fmt.Sprintf("host: the servers %s are not ready: %v", strings.Join(names, ", "), e.err)
-	}
-	return "host: required: " + strings.Join(parts, "; ")
-}
-
-// Unwrap returns the error of the whole and the errors of the servers, in the order of their names.
-func (e *ServersError) Unwrap() []error {
-	var errs []error
-	if e.err != nil {
-		errs = append(errs, e.err)
-	}
-	for _, name := range slices.Sorted(maps.Keys(e.Failed)) {
-		errs = append(errs, e.Failed[name])
-	}
-	return errs
+	return t.Registry(h.registry)
 }

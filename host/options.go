@@ -2,9 +2,7 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity/event"
@@ -16,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/storage"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 const (
@@ -110,20 +109,6 @@ type Options struct {
 	toolGrace, idleTimeout time.Duration // set by tests alone
 }
 
-// The functions of [Options] run on goroutines of the host. Where one panics, or
-// returns a pointer to nothing, it has failed for its server.
-
-// call calls a function of the program, and turns its panic into an error.
-func call[Result any](h *Host, name string, f func() (Result, error)) (res Result, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%s panics: %v", name, v)
-			h.opts.Client.Logger.Error("host: a function of the program panics", "function", name, "panic", v, "stack", string(debug.Stack()))
-		}
-	}()
-	return f()
-}
-
 // need panics if there is no context: on a goroutine of the host that could not be
 // recovered.
 func need(ctx context.Context) {
@@ -132,9 +117,12 @@ func need(ctx context.Context) {
 	}
 }
 
-// warn tells the logger what looks like a mistake in a config.
-func (h *Host) warn(warnings []*config.Error) {
-	for _, warning := range warnings {
-		h.opts.Client.Logger.Warn("host: configuration", "warning", warning)
-	}
+// An Isolator confines the process of a local server.
+type Isolator interface {
+	// Isolate returns how the server is started confined as the entry says. It is
+	// asked anew for each start, and does not change c. If it cannot confine it, it
+	// fails: a server that is to be confined is never started otherwise. It returns
+	// soon after ctx ends, which bounds the start only. The host makes its errors an
+	// [*IsolationError].
+	Isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error)
 }

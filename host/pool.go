@@ -200,3 +200,10 @@ func (p *pool) users() []*conn {
 	defer p.mu.Unlock()
 	return slices.DeleteFunc(slices.Collect(maps.Values(p.conns)), func(c *conn) bool { return c.key.User == "" })
 }
+
+// closing returns what closes conns when their calls have finished.
+func closing(conns []*conn) wait {
+	return func(ctx context.Context) error {
+		return atOnce(conns, func(c *conn) error { return c.close(ctx) })
+	}
+}

@@ -1,21 +1,15 @@
-//lint:file-ignore SA1019 Sampling and roots are deprecated since revision 2026-07-28, and work.
-
 package host
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
-	"github.com/mcpbelt/mcpbelt/internal/again"
-	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/meter"
 	"github.com/mcpbelt/mcpbelt/internal/origin"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -59,33 +53,6 @@ type server struct {
 	grace       *time.Timer          // removes the tools of a lost server; nil: it is not lost
 }
 
-// errEnded is met by a call that came to a server when it was replaced or stopped. The
-// call looks for the next one.
-var errEnded = errors.New("the server was stopped")
-
-// newServer returns the server of an entry, which does not run yet; nil of none.
-func (sv *supervisor) newServer(entry *config.Server) *server {
-	if entry == nil {
-		return nil
-	}
-	s := &server{
-		host:       sv.host,
-		supervisor: sv,
-		entry:      entry,
-		hash:       hashOf(entry),
-		settled:    make(chan struct{}),
-
-		discovering: make(chan struct{}, 1),
-		said:        entry,
-		err:         entry.Err,
-	}
-	s.settle = sync.OnceFunc(func() { close(s.settled) })
-	s.discovery.server = s
-	s.discovery.task = again.New(s.discovery.run)
-	s.pool = newPool(s, sv.host.opts.MaxUserClients)
-	return s
-}
-
 // hashOf returns the hash of an entry. Where it stands matters if it has to be allowed,
 // which is given for a folder.
 func hashOf(entry *config.Server) string {
@@ -99,94 +66,6 @@ func hashOf(entry *config.Server) string {
 // perUser reports whether users have clients of their own.
 func (s *server) perUser() bool {
 	return s.entry.Identity == config.IdentityUser || s.entry.Identity == config.IdentityHeader
-}
-
-// prepare makes what the server is started with, or notes why it must not be. The supervisor does not have
-// the server yet.
-func (s *server) prepare() {
-	if s.err != nil {
-		return
-	}
-	if denied := s.host.notAllowed(s.host.ctx, s.entry); denied != nil {
-		s.err = denied
-		return
-	}
-	if s.host.registry.Ledger() == nil && s.quarantined() {
-		s.err = errNoLedger
-		return
-	}
-	s.host.opts.Logins.Use(s.entry)
-	if !s.perUser() {
-		s.transport, s.err = s.connectable(s.host.ctx, session.Key{Server: s.entry.Name}, nil, s.logStderr)
-	}
-}
-
-// run begins to run a server that its supervisor has. Its tools go into the registry at once
-// unless it is a successor.
-func (s *server) run() {
-	switch {
-	case !s.usable():
-	case (s.entry.Lazy || s.perUser()) && s.restoreTools() && !s.perUser():
-	case s.perUser():
-		s.discovery.begin("")
-	default: // a lazy one too, since its tools are not known
-		if c, err := s.pool.take(s.host.ctx, ""); err == nil {
-			s.pool.drop(c)
-			return // the conn's follower settles
-		}
-	}
-	s.settle()
-	s.host.changed.Ring()
-}
-
-// options returns the options of the client of a user, or of all if that is empty. With an error, with which
-// sampling fails then, it declines what the server asks the user or a model.
-func (s *server) options(user string, tried error) *mcp.ClientOptions {
-	o := s.host.opts.Client
-	e := s.entry
-	o.ConnectTimeout = cmp.Or(max(0, e.ConnectTimeout), o.ConnectTimeout)
-	o.IdleTimeout = cmp.Or(max(0, e.ReadTimeout), o.IdleTimeout)
-	o.MaxArguments = cmp.Or(e.Limits.MaxArguments, o.MaxArguments)
-	o.MaxTools = cmp.Or(e.Limits.MaxTools, o.MaxTools)
-	o.MaxInFlight = cmp.Or(e.Limits.MaxInFlight, o.MaxInFlight)
-	o.MaxQueued = cmp.Or(e.Limits.MaxQueued, o.MaxQueued)
-	o.TrustAnnotations = e.Trust
-	if s.quarantined() { // it is told of no folders, and asks no user for anything as long as it is
-		o.ListRoots = nil
-	}
-	decline := &mcp.ElicitResult{Action: "decline"}
-	declines := func() bool { return tried != nil || s.quarantined() }
-	o.Elicit = asking(user, declines, decline, nil, o.Elicit)
-	o.ElicitURL = asking(user, declines, decline, nil, o.ElicitURL)
-	o.Sample = asking(user, declines, nil, cmp.Or(tried, ErrQuarantined), o.Sample)
-	return &o
-}
-
-// newConn makes the conn of a user, or of all.
-func (s *server) newConn(ctx context.Context, key session.Key) (*conn, error) {
-	if err := s.unusable(); err != nil {
-		return nil, err
-	}
-	t := s.transport
-	if key.User != "" {
-		asking, cancel := s.host.whileOpen(ctx)
-		defer cancel()
-		var err error
-		switch t, err = s.connectable(asking, key, &s.origin, s.logStderr); {
-		case err != nil && s.host.isClosing():
-			return nil, ErrClosed
-		case err != nil:
-			return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
-		}
-	}
-	client := mcp.NewClient(s.entry.Name, t, s.options(key.User, nil))
-	c := &conn{
-		server: s, key: key, client: client, reading: make(chan struct{}, 1), quiet: make(chan struct{}), starting: key.User == "",
-	}
-	if key.User != "" || s.entry.Lazy {
-		c.idleAfter = cmp.Or(s.entry.IdleTimeout, s.host.opts.idleTimeout)
-	}
-	return c, nil
 }
 
 // unusable says why there can be no conn; nil: a call has one, or makes it.
@@ -212,31 +91,6 @@ func (s *server) unusableLocked() error {
 	return fmt.Errorf("server %q does not run: %w", s.entry.Name, err)
 }
 
-var errDisabled = errors.New("it is disabled")
-
-// refuse ends a conn, which may be nil, that must not be connected again, since it is not allowed any
-// more, and takes the tools out of the registry.
-func (s *server) refuse(c *conn) {
-	sv := s.supervisor
-	sv.publishing.Lock()
-	defer sv.publishing.Unlock()
-	if c == nil || s.running() != c {
-		return
-	}
-	denied := denial(c.client.State().Err)
-	if denied == nil {
-		return
-	}
-	s.withdraw() // before the status says that it does not run
-	sv.mu.Lock()
-	s.err = denied
-	if sv.server == s {
-		sv.state = lifecycle.Next(sv.state, lifecycle.Refuse).To
-	}
-	sv.mu.Unlock()
-	s.pool.close(c, false)
-}
-
 // running returns the conn for all users, or nil if there is none now.
 func (s *server) running() *conn { return s.pool.get("") }
 
@@ -255,102 +109,72 @@ func (s *server) stateLocked() lifecycle.State {
 // usable reports whether the server runs, or would on the next call.
 func (s *server) usable() bool { return s.unusable() == nil }
 
-// serves reports whether tools can be called now, or will be started by a call.
-func (s *server) serves() bool {
-	c := s.running()
-	return c != nil && c.client.State().Phase == mcp.Ready || s.usable() && (s.entry.Lazy || s.perUser()) && s.toolsKnown()
-}
-
-// stop ends the conns of a server, which may be nil, that the supervisor has no more, and returns what
-// waits for the calls under way.
-func (s *server) stop() wait {
+// busy returns the error of a call with so many bytes of arguments that the client for ctx's
+// user would refuse now, since too many wait, and counts that call. Without a client there
+// is room: a call makes one.
+func (sv *supervisor) busy(ctx context.Context, bytes int) error {
+	s := sv.now()
 	if s == nil {
 		return nil
 	}
-	s.keepTools()
-	conns := s.pool.end()
-	s.discovery.end()
-	s.origin.End()
-	s.host.changed.Ring()
-	return closing(conns)
-}
-
-// closing returns what closes conns when their calls have finished.
-func closing(conns []*conn) wait {
-	return func(ctx context.Context) error {
-		return atOnce(conns, func(c *conn) error { return c.close(ctx) })
-	}
-}
-
-// inBackground waits for something as long as the host is not closed.
-func (h *Host) inBackground(until wait) {
-	if until != nil {
-		h.ending.Go(func() { _ = until(h.ctx) })
-	}
-}
-
-// firstAttempt waits for the first attempt of a started server, and returns what is
-// wrong after it.
-func (s *server) firstAttempt(ctx context.Context) error {
-	select {
-	case <-s.settled:
-	case <-ctx.Done():
-		return fmt.Errorf("server %q: %w", s.entry.Name, context.Cause(ctx))
-	case <-s.host.intake.Done():
-	}
-	switch {
-	case s.host.isClosing(): // which may be what has ended the attempt
-		return ErrClosed
-	case errors.Is(s.unusable(), errEnded):
-		return fmt.Errorf("server %q: %w", s.entry.Name, ErrOvertaken)
-	}
-	return s.outcome()
-}
-
-// outcome returns what is wrong with the server, which may be nil, with its name and place.
-func (s *server) outcome() error {
-	if s == nil {
+	c := s.pool.get(s.userOf(ctx))
+	if c == nil {
 		return nil
 	}
-	status := s.status()
-	if status.Err == nil || namesItsServer(status.Err) {
-		return status.Err
+	err := c.client.Busy(ctx, bytes)
+	if err != nil {
+		sv.meter.Count(meter.Refused)
 	}
-	return fmt.Errorf("server %q (%s): %w", status.Name, status.Source, status.Err)
+	return err
 }
 
-// namesItsServer reports whether the text of an error says which server it is about.
-func namesItsServer(err error) bool {
-	return denial(err) != nil || errors.As(err, new(*IsolationError))
+// userOf returns the user whose conn the calls of ctx go over; empty: that of all, if there is one.
+func (s *server) userOf(ctx context.Context) (user string) {
+	if s.perUser() {
+		user, _ = session.UserOf(ctx)
+	}
+	return user
 }
 
-// ErrQuarantined is returned for what would use a server in quarantine, see
-// [StageQuarantined]. A call of one of its tools fails with a
-// [registry.QuarantinedError].
-//
-//cure:look at the tools of the server, and accept them
-var ErrQuarantined = errors.New("host: it is in quarantine: look at its tools, and accept what Ledger.Pending has of the server")
+// An Unapplied is the configured entry of a server that goes on as it was, since what the
+// entry says does not work.
+type Unapplied struct {
+	Err      error     // why it does not work
+	Failures int       // how often it has failed
+	RetryAt  time.Time // when it is tried again; zero if that could not help
 
-// errNoLedger is why a server in quarantine cannot be started where its tools cannot be
-// accepted.
-var errNoLedger = fmt.Errorf("%w; there is no ledger for that: set Options.Registry with one", ErrQuarantined)
+	Entry *config.Server // with its secrets; do not change it
+}
 
-// quarantined reports whether nothing of the server may be used before it is accepted.
-func (s *server) quarantined() bool { return s.host.registry.Quarantines(s.facts(nil)) }
+// lacks returns the entry that the server does not run as, or nil if it runs as it is
+// configured.
+func (sv *supervisor) lacks() *Unapplied {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.unapplied
+}
 
-// asking returns a handler that finds the user, if there is one, in its context. As long as it declines it
-// returns res and err.
-func asking[Request, Result any](user string, declines func() bool, res Result, err error, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
-	if handle == nil {
-		return nil
+// now returns the server that there is, running or not; nil: there is none.
+func (sv *supervisor) now() *server {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.server
+}
+
+// get returns the server that there is, or why there is none.
+func (sv *supervisor) get() (*server, error) {
+	if sv.host.isClosing() {
+		return nil, mcp.WithOutcome(ErrClosed, mcp.NotSent)
 	}
-	return func(ctx context.Context, r Request) (Result, error) {
-		if declines() {
-			return res, err
-		}
-		if user != "" {
-			ctx = session.WithUser(ctx, user)
-		}
-		return onbehalf.HandlerOf(ctx, handle)(ctx, r)
+	if s := sv.now(); s != nil {
+		return s, nil
 	}
+	return nil, mcp.WithOutcome(&UnknownServerError{sv.name, sv.host.names()}, mcp.NotSent)
+}
+
+// enabled reports whether there is a server that is meant to run.
+func (sv *supervisor) enabled() bool {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.state.Enabled()
 }

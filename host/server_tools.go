@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -249,3 +250,34 @@ func (s *server) save() {
 	}
 	s.host.catalogs.Save(s.entry, tools)
 }
+
+// registryTools makes registry tools of what a server lists, by the entry's filter. Their
+// calls go to whatever server the supervisor has then.
+func (s *server) registryTools(list []*listedTool) []registry.Tool {
+	filter := s.entry.Tools
+	tools := make([]registry.Tool, 0, len(list))
+	for _, o := range list {
+		name := o.tool.Name
+		if !allows(filter, name) {
+			continue
+		}
+		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
+			res, err := s.supervisor.call(ctx, o, args, opts)
+			if output, ok := err.(*mcp.OutputError); ok && filter.SkipOutputCheck {
+				return output.Result, nil
+			}
+			return res, err
+		}
+		tool := registry.Remote(s.entry.Name, o.tool, call)
+		if alias, ok := filter.Rename[name]; ok {
+			if renamed, err := registry.With(tool, func(d *registry.Definition) { d.Alias = alias }); err == nil {
+				tool = renamed
+			}
+		}
+		tools = append(tools, tool)
+	}
+	return tools
+}
+
+// quarantined reports whether nothing of the server may be used before it is accepted.
+func (s *server) quarantined() bool { return s.host.registry.Quarantines(s.facts(nil)) }

@@ -1,14 +1,14 @@
 package host
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -53,29 +53,6 @@ type Status struct {
 	// changed, what that says does not work, and the server goes on as it was. It is
 	// tried again by itself. Do not change it.
 	Unapplied *Unapplied
-}
-
-// Servers returns where each server stands, in the order of the configuration.
-func (h *Host) Servers() []Status {
-	servers := h.current()
-	status := make([]Status, len(servers))
-	at := make(map[string]*Status, len(servers))
-	for i, s := range servers {
-		status[i] = s.status()
-		at[s.entry.Name] = &status[i]
-	}
-	snapshot := h.registry.Snapshot()
-	for _, t := range snapshot.Tools() {
-		if s := at[t.Definition().Origin.Server]; s != nil {
-			s.Tools++
-		}
-	}
-	for _, q := range snapshot.Quarantined() {
-		if s := at[q.Tool.Origin.Server]; s != nil {
-			s.Quarantined++
-		}
-	}
-	return status
 }
 
 func (s *server) status() Status {
@@ -161,63 +138,46 @@ func (s Stage) hasTools() bool {
 	return s == StageReady || s == StageCached || s == StageQuarantined
 }
 
-// An Inspection is what is known of a server besides its [Status]. Do not change what it
-// points to.
-type Inspection struct {
-	// Entry is the config entry that the server runs as, with its secrets.
-	Entry *config.Server
-	// Client is the client that all users share; nil if there is none now. Do not close it,
-	// and do not keep it: see [Host.Client].
-	Client *mcp.Client
-	// Users are the clients of users, by user, as far as there are any now. The same holds
-	// for them.
-	Users map[string]*mcp.Client
-	// AwaitsLogin says that the tools of the server are not known, and are read with the
-	// first login of a user.
-	AwaitsLogin bool
-	// Calls are the calls of the server's tools.
-	Calls Calls
-	// LastFailure is the last failure of the server, though all may be well since.
-	LastFailure Failure
+// firstAttempt waits for the first attempt of a started server, and returns what is
+// wrong after it.
+func (s *server) firstAttempt(ctx context.Context) error {
+	select {
+	case <-s.settled:
+	case <-ctx.Done():
+		return fmt.Errorf("server %q: %w", s.entry.Name, context.Cause(ctx))
+	case <-s.host.intake.Done():
+	}
+	switch {
+	case s.host.isClosing(): // which may be what has ended the attempt
+		return ErrClosed
+	case errors.Is(s.unusable(), errEnded):
+		return fmt.Errorf("server %q: %w", s.entry.Name, ErrOvertaken)
+	}
+	return s.outcome()
 }
 
-// A Failure is a call or a connection that a server failed.
-type Failure struct {
-	// At is when it failed; zero if nothing ever has.
-	At time.Time
-	// Err is why; nil if nothing ever has failed. Its text may hold anything.
-	Err error
-	// Entry is the config entry of the server that failed, which may be one that was tried in
-	// vain; nil if it is the one that the server runs as.
-	Entry *config.Server
+// outcome returns what is wrong with the server, which may be nil, with its name and place.
+func (s *server) outcome() error {
+	if s == nil {
+		return nil
+	}
+	status := s.status()
+	if status.Err == nil || namesItsServer(status.Err) {
+		return status.Err
+	}
+	return fmt.Errorf("server %q (%s): %w", status.Name, status.Source, status.Err)
 }
 
-// Inspect returns what is known of one server. Nothing is started, connected or ended for
-// it. The error is an [*UnknownServerError] or [ErrClosed].
-func (h *Host) Inspect(name string) (*Inspection, error) {
-	s, err := h.server(name)
-	if err != nil {
-		return nil, err
-	}
-	i := &Inspection{
-		Entry:       s.entry,
-		AwaitsLogin: s.discovery.wanted(),
-		Calls:       s.supervisor.meter.calls(),
-		Users:       map[string]*mcp.Client{},
-	}
-	if last := s.supervisor.meter.last.Load(); last != nil {
-		i.LastFailure = *last
-	}
-	if c := s.running(); c != nil {
-		i.Client = c.client
-	}
-	for _, c := range s.pool.users() {
-		i.Users[c.key.User] = c.client
-	}
-	return i, nil
+// serves reports whether tools can be called now, or will be started by a call.
+func (s *server) serves() bool {
+	c := s.running()
+	return c != nil && c.client.State().Phase == mcp.Ready || s.usable() && (s.entry.Lazy || s.perUser()) && s.toolsKnown()
 }
 
-// wantsLogin reports whether an error is that of a user who has to log in.
-func wantsLogin(err error) bool {
-	return failure.Of(err) == failure.LoginRequired
+// untilStarted returns what waits for the first attempt of a server that is not lazy.
+func (s *server) untilStarted() wait {
+	if s.entry.Lazy {
+		return nil
+	}
+	return s.firstAttempt
 }

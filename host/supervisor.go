@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
-	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // A supervisor starts, replaces and stops the server of one configured name. It stays when the
@@ -97,33 +98,6 @@ func (sv *supervisor) interrupt(by *step) {
 	default:
 		sv.change.cancel(ErrOvertaken)
 	}
-}
-
-// now returns the server that there is, running or not; nil: there is none.
-func (sv *supervisor) now() *server {
-	sv.mu.Lock()
-	defer sv.mu.Unlock()
-	return sv.server
-}
-
-// get returns the server that there is, or why there is none.
-func (sv *supervisor) get() (*server, error) {
-	if sv.host.isClosing() {
-		return nil, mcp.WithOutcome(ErrClosed, mcp.NotSent)
-	}
-	if s := sv.now(); s != nil {
-		return s, nil
-	}
-	return nil, mcp.WithOutcome(&UnknownServerError{sv.name, sv.host.names()}, mcp.NotSent)
-}
-
-// server returns the server of a name, or why there is none.
-func (h *Host) server(name string) (*server, error) {
-	sv, err := h.supervisor(name)
-	if err != nil {
-		return nil, err
-	}
-	return sv.get()
 }
 
 // claim has a step decide about the server. Nothing is to be done if the server has its entry, and no
@@ -292,11 +266,55 @@ func (sv *supervisor) place(on lifecycle.Event, next *server) (calls wait) {
 	return gone.stop()
 }
 
-func (h *Host) isClosing() bool { return h.intake.Err() != nil }
+// tryAgain replaces the server by what is configured, unless another change was made
+// meanwhile. It is called by a timer, which nobody stops.
+func (sv *supervisor) tryAgain(u *Unapplied) {
+	h := sv.host
+	leave, err := h.visit()
+	if err != nil {
+		return
+	}
+	defer leave()
+	began := time.Now()
+	_, _ = sv.hold(h.intake, nil, func(ctx context.Context, _ *server) (wait, error) {
+		if ctx.Err() == nil && sv.lacks() == u {
+			did, _, err := sv.apply(ctx, u.Entry)
+			h.record(context.Background(), did, u.Entry, began, err)
+		}
+		return nil, nil
+	})
+}
 
-// whileOpen returns a context that ends with ctx, and when the host is being closed.
-func (h *Host) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(h.intake, cancel)
-	return ctx, func() { stop(); cancel() }
+// A step is what an Apply does with one server.
+type step struct {
+	supervisor *supervisor
+	entry      *config.Server   // nil: it is removed
+	entries    []*config.Server // of which it was chosen, strongest first: the first that may be started is to run
+
+	begun chan struct{} // closed when what can be done at once is done
+	ended chan struct{} // closed when the following are known
+
+	did lifecycle.Action // empty if another step decides
+	err error
+}
+
+// waits reports whether the step has something to do yet.
+func (st *step) waits() bool {
+	select {
+	case <-st.begun:
+		return false
+	default:
+		return true
+	}
+}
+
+// record records what became of a server since a step began; the entry may be nil.
+func (h *Host) record(ctx context.Context, did lifecycle.Action, entry *config.Server, began time.Time, err error) {
+	kind := map[lifecycle.Action]string{
+		lifecycle.Launch: "start", lifecycle.Stop: "stop", lifecycle.Restart: "replace", lifecycle.Promote: "replace",
+		lifecycle.Keep: "replace", lifecycle.Discard: "replace", lifecycle.Note: "replace",
+	}[did]
+	if kind != "" && entry != nil && (did != lifecycle.Note || err != nil) {
+		h.events.Record(ctx, events.OfServer(kind, entry, began, err))
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/launch"
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/origin"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -161,16 +163,6 @@ func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
 	return c.Connect(ctx)
 }
 
-// An Isolator confines the process of a local server.
-type Isolator interface {
-	// Isolate returns how the server is started confined as the entry says. It is
-	// asked anew for each start, and does not change c. If it cannot confine it, it
-	// fails: a server that is to be confined is never started otherwise. It returns
-	// soon after ctx ends, which bounds the start only. The host makes its errors an
-	// [*IsolationError].
-	Isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error)
-}
-
 // An IsolationError reports a server that was not started, because it could not be
 // confined as its entry says.
 //
@@ -222,4 +214,49 @@ func (h *Host) isolate(ctx context.Context, e *config.Server, c *transport.Comma
 
 func isolationError(e *config.Server, err error) error {
 	return &IsolationError{Server: e.Name, Source: e.Source.String(), Kind: e.Isolation.Kind, Err: err}
+}
+
+// userHeader returns the headers that name a user, for an entry that wants them.
+func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server) (http.Header, error) {
+	if e.Identity != config.IdentityHeader {
+		return nil, nil
+	}
+	if _, err := h.allowedLaunch(ctx, e); err != nil {
+		return nil, err
+	}
+	header := http.Header{}
+	if name := e.UserHeader; name != "" {
+		if key.User == "" || !exactValue(key.User) {
+			return nil, errors.New("the user's name is empty or cannot stand in a header as it is")
+		}
+		header.Set(name, key.User)
+	}
+	var more http.Header
+	if h.opts.UserHeaders != nil {
+		var err error
+		if more, err = call(h, "Options.UserHeaders", func() (http.Header, error) { return h.opts.UserHeaders(ctx, key, e) }); err != nil {
+			return nil, err
+		}
+	}
+	for name, values := range more {
+		if !httpfield.ValidName(name) || len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return v == "" || !exactValue(v) }) {
+			return nil, fmt.Errorf("Options.UserHeaders made a header %q that has no name or value, or one that cannot be sent as it is", name)
+		}
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	if len(header) == 0 {
+		return nil, errors.New("the entry has no \"userHeader\", and Options.UserHeaders made none: one of them has to name the user")
+	}
+	return header, nil
+}
+
+// exactValue reports whether a header's value arrives as it is: white space around it
+// would not, and what names one user would name another.
+func exactValue(value string) bool {
+	return httpfield.ValidValue(value) && strings.Trim(value, " \t") == value
+}
+
+// namesItsServer reports whether the text of an error says which server it is about.
+func namesItsServer(err error) bool {
+	return denial(err) != nil || errors.As(err, new(*IsolationError))
 }

@@ -4,15 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"slices"
-	"strings"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // Client returns the client for the user of a key at its server, which must be enabled.
@@ -90,94 +84,4 @@ func (h *Host) Discover(ctx context.Context, key session.Key) error {
 		ctx = session.WithUser(ctx, key.User)
 	}
 	return s.relist(ctx)
-}
-
-// relist reads the tools, and starts a server that rests for it. Where users have connections of
-// their own, what the user of ctx sees becomes the catalogue of all.
-func (s *server) relist(ctx context.Context) error {
-	ctx, c, err := s.connFor(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.pool.drop(c)
-	known, err := s.list(ctx, c, 0)
-	if err != nil {
-		s.disown(c, err)
-		return err
-	}
-	if s.perUser() {
-		s.takeOver(known)
-		s.host.changed.Ring()
-	}
-	return nil
-}
-
-// discoverFirst is relist unless the tools are known already.
-func (s *server) discoverFirst(ctx context.Context) error {
-	if s.toolsKnown() {
-		return nil
-	}
-	select {
-	case s.discovering <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-s.discovering }()
-	if s.toolsKnown() {
-		return nil
-	}
-	return s.relist(ctx)
-}
-
-// disown ends the conn of a user if the server does not accept the headers any more that
-// the program made for the user, and reports whether it did: for the next conn the program is
-// asked again.
-func (s *server) disown(c *conn, err error) bool {
-	var status *transport.StatusError
-	if !errors.As(err, &status) || status.Code != http.StatusUnauthorized ||
-		s.host.opts.UserHeaders == nil || s.entry.Identity != config.IdentityHeader {
-		return false
-	}
-	s.pool.close(c, false)
-	return true
-}
-
-// userHeader returns the headers that name a user, for an entry that wants them.
-func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server) (http.Header, error) {
-	if e.Identity != config.IdentityHeader {
-		return nil, nil
-	}
-	if _, err := h.allowedLaunch(ctx, e); err != nil {
-		return nil, err
-	}
-	header := http.Header{}
-	if name := e.UserHeader; name != "" {
-		if key.User == "" || !exactValue(key.User) {
-			return nil, errors.New("the user's name is empty or cannot stand in a header as it is")
-		}
-		header.Set(name, key.User)
-	}
-	var more http.Header
-	if h.opts.UserHeaders != nil {
-		var err error
-		if more, err = call(h, "Options.UserHeaders", func() (http.Header, error) { return h.opts.UserHeaders(ctx, key, e) }); err != nil {
-			return nil, err
-		}
-	}
-	for name, values := range more {
-		if !httpfield.ValidName(name) || len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return v == "" || !exactValue(v) }) {
-			return nil, fmt.Errorf("Options.UserHeaders made a header %q that has no name or value, or one that cannot be sent as it is", name)
-		}
-		header[http.CanonicalHeaderKey(name)] = values
-	}
-	if len(header) == 0 {
-		return nil, errors.New("the entry has no \"userHeader\", and Options.UserHeaders made none: one of them has to name the user")
-	}
-	return header, nil
-}
-
-// exactValue reports whether a header's value arrives as it is: white space around it
-// would not, and what names one user would name another.
-func exactValue(value string) bool {
-	return httpfield.ValidValue(value) && strings.Trim(value, " \t") == value
 }
