@@ -5,13 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/internal/launch"
 	"github.com/mcpbelt/mcpbelt/host/internal/lifecycle"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 )
+
+// consentInterval is how often the host looks whether another process, or the program
+// itself by its book, has decided something.
+const consentInterval = time.Second
+
+// rejectedGrace is how long calls of a server that was denied elsewhere may go on.
+const rejectedGrace = 5 * time.Second
 
 // A StaleLaunchError reports a fingerprint that is that of no server now: what would
 // be started has changed since it was looked at, or its server is gone. Nothing was
@@ -43,7 +52,7 @@ func (h *Host) PendingLaunches() []*consent.Launch {
 			continue
 		}
 		for _, e := range sv.guarded() {
-			if denied := h.notAllowed(h.ctx, e); denied != nil && denied.Verdict == consent.Pending {
+			if denied := h.consents.notAllowed(h.ctx, e); denied != nil && denied.Verdict == consent.Pending {
 				list = append(list, denied.Launch)
 			}
 		}
@@ -131,7 +140,7 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 	if h.isClosing() {
 		return ErrClosed
 	}
-	book, err := h.book()
+	book, err := h.consents.open()
 	if err != nil {
 		return err
 	}
@@ -170,7 +179,7 @@ func (h *Host) forbid(ctx context.Context, name string) error {
 		sv.interrupt(nil)
 	}
 	return h.change(ctx, "deny", name, func(_ context.Context, sv *supervisor, old *server) (wait, error) {
-		denied := h.notAllowed(h.ctx, old.entry)
+		denied := h.consents.notAllowed(h.ctx, old.entry)
 		if denied == nil || !old.needsConsent() {
 			return nil, nil
 		}
@@ -192,5 +201,48 @@ func (h *Host) KnownScope(file, name string) config.Scope {
 
 // needsConsent reports whether what is decided about the server matters now.
 func (s *server) needsConsent() bool {
-	return s.entry.Source.Scope.NeedsApproval() && s.supervisor.enabled()
+	return s.entry.Source.Scope.NeedsApproval() && s.target.enabled()
+}
+
+// obeyConsents starts and stops servers as is decided elsewhere, until there is none that has to be allowed:
+// a server that waits starts when it is allowed, and one that runs stops when it is denied.
+func (h *Host) obeyConsents() {
+	for {
+		supervisors := h.guardedSupervisors()
+		if len(supervisors) == 0 || feed.Sleep(h.intake, consentInterval) != nil {
+			return
+		}
+		for _, sv := range supervisors {
+			if act := h.decided(sv); act != nil && sv.enabled() && sv.obeying.CompareAndSwap(false, true) {
+				h.ending.Go(func() { // what comes of it is in the status
+					defer sv.obeying.Store(false)
+					_ = act()
+				})
+			}
+		}
+	}
+}
+
+// decided returns what is to be done about a server since it was decided whether it may start; nil: nothing.
+func (h *Host) decided(sv *supervisor) func() error {
+	s := sv.now()
+	if s == nil {
+		return nil
+	}
+	denied := h.consents.notAllowed(h.intake, s.entry)
+	waits := denial(s.unusable()) != nil
+	chosen, _ := h.chooses(sv)
+	switch {
+	case !waits && denied != nil && denied.Err == nil && denied.Verdict == consent.Rejected:
+		return func() error {
+			ctx, stop := context.WithTimeout(h.intake, rejectedGrace)
+			defer stop()
+			return errors.Join(h.forbid(ctx, sv.name), h.reconsider(h.intake, sv))
+		}
+	case chosen != nil:
+		return func() error { return h.reconsider(h.intake, sv) }
+	case waits && denied == nil:
+		return func() error { return h.Enable(h.intake, sv.name) }
+	}
+	return nil
 }

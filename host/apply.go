@@ -174,7 +174,7 @@ func (h *Host) applyServers(ctx context.Context, verb, name string, load func(co
 // loadServers has the call decide about the servers that load returns, and returns what there
 // is to do: first what starts, so that no tool of a renamed server is missing.
 func (h *Host) loadServers(ctx context.Context, load func(context.Context) (map[string]*config.Server, error)) (steps []*step, err error) {
-	entries, err := call(h, "what loads servers", func() (map[string]*config.Server, error) { return load(ctx) })
+	entries, err := call(&h.shared, "what loads servers", func() (map[string]*config.Server, error) { return load(ctx) })
 	if err != nil {
 		return nil, err
 	}

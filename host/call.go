@@ -18,17 +18,17 @@ import (
 // successor, before it gives up.
 const maxMoves = 8
 
-// call calls a tool of the server. It starts the server if that
+// callTool calls a tool of the server. It starts the server if that
 // is necessary, and sees to it that the tool is what was offered.
-func (sv *supervisor) call(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
+func (t *target) callTool(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 	var res *mcp.CallToolResult
 	err := errPanicked
-	end := sv.meter.begin()
+	end := t.meter.begin()
 	defer func() { end(res, err) }()
 	var tried error // how an attempt failed that may have run and is harmless to repeat, once
 	for range maxMoves {
 		var moved bool
-		if res, moved, err = sv.try(ctx, o, args, opts); !moved || mcp.OutcomeOf(err) != mcp.NotSent && tried != nil {
+		if res, moved, err = t.try(ctx, o, args, opts); !moved || mcp.OutcomeOf(err) != mcp.NotSent && tried != nil {
 			break
 		}
 		if mcp.OutcomeOf(err) != mcp.NotSent {
@@ -40,7 +40,7 @@ func (sv *supervisor) call(ctx context.Context, o *listedTool, args json.RawMess
 	}
 	if exit, ok := errors.AsType[*transport.ExitError](err); ok {
 		how, said := exit.Exit()
-		err = &maskedExit{err, how, sv.host.masked(sv.name, said)}
+		err = &maskedExit{err, how, t.masked(said)}
 	}
 	return res, err
 }
@@ -58,10 +58,10 @@ func (e *maskedExit) Exit() (how, said string) { return e.how, e.said }
 // errPanicked is how a call ended whose progress function panicked.
 var errPanicked = errors.New("the call panicked")
 
-// try is one attempt of call. It reports whether the call has to go somewhere else, since its
+// try is one attempt of callTool. It reports whether the call has to go somewhere else, since its
 // server or its connection ended: it was not sent, or does no harm when it is made once more.
-func (sv *supervisor) try(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (res *mcp.CallToolResult, moved bool, err error) {
-	s, err := sv.get()
+func (t *target) try(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (res *mcp.CallToolResult, moved bool, err error) {
+	s, err := t.get()
 	if err != nil {
 		return nil, false, err
 	}

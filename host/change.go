@@ -63,7 +63,7 @@ func (h *Host) Restart(ctx context.Context, name string) error {
 		case !s.usable():
 			return sv.renew(ctx, s).firstAttempt, nil
 		case s.perUser():
-			h.inBackground(closing(s.pool.end()))
+			h.inBackground(s.pool.end())
 			return nil, nil
 		}
 		if c := s.pool.find(""); c != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/internal/launch"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // A LaunchNotAllowedError reports a server that was not started or connected to, because
@@ -52,42 +53,42 @@ func denial(err error) *LaunchNotAllowedError {
 	return denied
 }
 
-// consents is the book of a host, opened when it is first needed.
+// consents say what may be started.
 type consents struct {
-	mu   sync.Mutex
-	book *consent.Book
+	state    string             // folder in which the book is, if none is given; empty: it is kept in memory
+	registry *registry.Registry // whose ledger knows what was accepted of a server
+
+	mu   sync.Mutex    // guards the following
+	book *consent.Book // nil: not opened yet
 }
 
-// book returns the book of Options, or the one in StateDir.
-func (h *Host) book() (*consent.Book, error) {
-	if h.opts.Consents != nil {
-		return h.opts.Consents, nil
-	}
-	h.consents.mu.Lock()
-	defer h.consents.mu.Unlock()
-	if h.consents.book != nil {
-		return h.consents.book, nil
+// open returns the book, which it opens when it is first needed.
+func (c *consents) open() (*consent.Book, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.book != nil {
+		return c.book, nil
 	}
 	book := consent.New()
-	if h.state != "" {
+	if c.state != "" {
 		var err error
-		if book, err = consent.Open(filepath.Join(h.state, "consents.json")); err != nil {
+		if book, err = consent.Open(filepath.Join(c.state, "consents.json")); err != nil {
 			return nil, err
 		}
 	}
-	h.consents.book = book
+	c.book = book
 	return book, nil
 }
 
 // notAllowed returns why a server must not be started now, or nil. It is also nil if there
 // is no such program: to start it fails anyway.
-func (h *Host) notAllowed(ctx context.Context, e *config.Server) *LaunchNotAllowedError {
-	_, err := h.allowedLaunch(ctx, e)
+func (c *consents) notAllowed(ctx context.Context, e *config.Server) *LaunchNotAllowedError {
+	_, err := c.allowedLaunch(ctx, e)
 	return denial(err)
 }
 
 // allowedLaunch returns what may be started, or nil if it need not be allowed.
-func (h *Host) allowedLaunch(ctx context.Context, e *config.Server) (*consent.Launch, error) {
+func (c *consents) allowedLaunch(ctx context.Context, e *config.Server) (*consent.Launch, error) {
 	if !e.Source.Scope.NeedsApproval() {
 		return nil, nil
 	}
@@ -96,12 +97,12 @@ func (h *Host) allowedLaunch(ctx context.Context, e *config.Server) (*consent.La
 		return nil, err
 	}
 	verdict := consent.Pending
-	book, err := h.book()
+	book, err := c.open()
 	if err == nil {
 		verdict, err = book.Verdict(ctx, l)
 	}
 	if err != nil || verdict != consent.Approved {
-		l.Accepted = launch.AcceptedTools(h.registry.Ledger(), e.Name, e.Source.ProjectFolder())
+		l.Accepted = launch.AcceptedTools(c.registry.Ledger(), e.Name, e.Source.ProjectFolder())
 		return nil, &LaunchNotAllowedError{Launch: l, Verdict: verdict, Err: err}
 	}
 	return l, nil

@@ -32,20 +32,18 @@ const (
 // the background, with the login of one of them. It tries again until the tools are known or
 // no login is accepted, and begins anew with the next login.
 type discovery struct {
-	server *server
-	task   *again.Task // runs run
+	host   *shared
+	server string                      // its name
+	wanted func() bool                 // whether the server runs, its tools are not known, and they are to be read with a login
+	read   func(context.Context) error // reads the tools with the login of the user of the context, unless they are known
+	done   func(error)                 // is told why they could not be read; nil: they could
+	task   *again.Task                 // runs run
 
 	mu       sync.Mutex // guards the following
 	users    []string   // that have logged in since the last attempt
 	attempts int        // that failed in a row
 	retry    *time.Timer
 	cancel   context.CancelFunc // of the attempt that runs; may be nil
-}
-
-// wanted reports whether the tools are not known, and are to be read with a login.
-func (d *discovery) wanted() bool {
-	s := d.server
-	return s.host.opts.Logins != nil && s.perUser() && s.entry.NoLogin() == "" && !s.toolsKnown()
 }
 
 // begin has the tools be read with the login of a user, or of any who is logged in if
@@ -74,16 +72,15 @@ func (d *discovery) end() {
 
 // run tries the logins that there are, and plans the next attempt if that may help.
 func (d *discovery) run() {
-	s := d.server
-	if !s.usable() || !d.wanted() {
+	if !d.wanted() {
 		return
 	}
-	leave, err := s.host.visit()
+	leave, err := d.host.visit()
 	if err != nil {
 		return
 	}
 	defer leave()
-	ctx, cancel := context.WithCancel(s.host.intake)
+	ctx, cancel := context.WithCancel(d.host.intake)
 	defer cancel()
 	d.mu.Lock()
 	if d.retry != nil {
@@ -92,16 +89,16 @@ func (d *discovery) run() {
 	users := d.users
 	d.users, d.cancel = nil, cancel
 	d.mu.Unlock()
-	if s.usable() { // else it was stopped before the attempt could be cancelled
+	if d.wanted() { // else it was stopped before the attempt could be cancelled
 		err = d.try(ctx, users)
 	}
 	if ctx.Err() != nil {
 		return
 	}
-	s.listFailed(err, false)
+	d.done(err)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err == nil || wantsLogin(err) || !s.usable() {
+	if err == nil || wantsLogin(err) || !d.wanted() {
 		d.attempts = 0
 		return
 	}
@@ -112,7 +109,7 @@ func (d *discovery) run() {
 // try reads the tools with the login of those who have just logged in, then of others
 // whose login is kept. It returns why none was accepted, or nil if there is none.
 func (d *discovery) try(ctx context.Context, users []string) error {
-	logins := d.server.host.opts.Logins
+	logins := d.host.opts.Logins
 	tried, failures := map[string]bool{}, 0
 	var failed error
 	discovered := func(user string) (done bool) {
@@ -149,7 +146,7 @@ func (d *discovery) try(ctx context.Context, users []string) error {
 			}
 			continue
 		}
-		if key.Server != d.server.entry.Name || key.User == "" || tried[key.User] {
+		if key.Server != d.server || key.User == "" || tried[key.User] {
 			continue
 		}
 		status, err := logins.Sessions().Status(ctx, key)
@@ -165,7 +162,7 @@ func (d *discovery) try(ctx context.Context, users []string) error {
 func (d *discovery) tryUser(ctx context.Context, user string) error {
 	ctx, stop := context.WithTimeout(session.WithUser(ctx, user), discoveryTime)
 	defer stop()
-	if err := d.server.discoverFirst(ctx); err != nil {
+	if err := d.read(ctx); err != nil {
 		return fmt.Errorf("the tools cannot be read with the login of user %q: %w", user, err)
 	}
 	return nil

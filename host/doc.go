@@ -102,3 +102,7 @@
 // [Host.Shutdown] lets calls under way finish; [Host.Close] does not. When they
 // return, no process and no goroutine of the host is left.
 package host
+
+// Order of the files, from the bottom: options, errors, consents, calls, shared, transport, listing,
+// pool, discovery, server, server_tools, status, list, call, start, supervisor, unapplied, host,
+// choice, apply, change, allow, follow, user, login, explain, try, open.

@@ -9,10 +9,6 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
-	"github.com/mcpbelt/mcpbelt/host/internal/events"
-	"github.com/mcpbelt/mcpbelt/internal/again"
-	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -20,28 +16,17 @@ import (
 // A Host runs the servers of a configuration. Make one with [New] or [Open]. Its methods
 // are safe for concurrent use, and wait for each other only where they change the same server.
 type Host struct {
-	opts      Options
-	state     string // folder for what is kept between runs; empty: nothing is
-	registry  *registry.Registry
-	catalogs  catalog.Cache
-	ctx       context.Context // ends with Close, and cuts off what is under way
-	cancel    context.CancelFunc
-	intake    context.Context // ends when nothing new is begun any more, under mu
-	refuse    context.CancelFunc
-	withdrawn chan struct{}  // closed when, after Close, no tool is left in the registry
-	gone      chan struct{}  // closed when nothing is left
-	ending    sync.WaitGroup // replaced, removed and idle servers that finish their calls
-	consents  consents
-	following *again.Task // does what others decide about launches, while there are servers for which that matters
-	events    *events.Recorder
+	shared
+
+	withdrawn chan struct{} // closed when, after Close, no tool is left in the registry
+	gone      chan struct{} // closed when nothing is left
 	detach    []func()      // end what the host does for the registry, and the news of logins
 	loading   chan struct{} // holds a token while ApplyServers loads servers
-	changed   feed.Bell     // rung when what Servers returns has changed
 
-	mu          sync.Mutex // guards the following
-	supervisors map[string]*supervisor
+	// The mu of shared guards the following.
+
+	supervisors map[string]*supervisor // by the names of order
 	scopes      scopes
-	order       []string // the names of supervisors, as configured; replaced, never changed
 }
 
 // Registry returns the registry that holds the servers' tools.
@@ -75,6 +60,14 @@ func (h *Host) made() error {
 	return nil
 }
 
+// visit begins something that the end of the host waits for, until leave is called.
+func (h *Host) visit() (leave func(), err error) {
+	if err := h.made(); err != nil {
+		return nil, err
+	}
+	return h.shared.visit()
+}
+
 // current returns the servers there are, in the order of the configuration.
 func (h *Host) current() []*server {
 	if err := h.made(); err != nil {
@@ -89,12 +82,6 @@ func (h *Host) current() []*server {
 		}
 	}
 	return servers
-}
-
-func (h *Host) names() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.order
 }
 
 // supervisor returns the supervisor of a name.
@@ -175,13 +162,10 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// masked returns the text of an error without the secrets of a server's entry, which
-// have no form by which the log could tell them.
+// masked returns the text of an error as its server masks it.
 func (h *Host) masked(server, text string) string {
 	if sv, err := h.supervisor(server); err == nil {
-		if s := sv.now(); s != nil {
-			return s.entry.MaskError(errors.New(text))
-		}
+		return sv.masked(text)
 	}
 	return text
 }
@@ -238,11 +222,11 @@ func (h *Host) Inspect(name string) (*Inspection, error) {
 	}
 	i := &Inspection{
 		Entry:       s.entry,
-		AwaitsLogin: s.discovery.wanted(),
-		Calls:       s.supervisor.meter.calls(),
+		AwaitsLogin: s.awaitsLogin(),
+		Calls:       s.target.meter.calls(),
 		Users:       map[string]*mcp.Client{},
 	}
-	if last := s.supervisor.meter.last.Load(); last != nil {
+	if last := s.target.meter.last.Load(); last != nil {
 		i.LastFailure = *last
 	}
 	if c := s.running(); c != nil {

@@ -26,53 +26,51 @@ const (
 	listPatience = 5 * time.Second
 )
 
-// follow has the tools be listed as the state of the conn, the one for all users, wants it. Its client was not used yet.
-func (c *conn) follow() {
-	c.ctx, c.cancel = context.WithCancel(c.server.host.ctx)
-	c.follower = again.New(c.look)
+// follow has the tools be listed as the state of a conn, the one for all users, wants it. Its client was not used yet.
+func (s *server) follow(c *conn) {
+	c.ctx, c.cancel = context.WithCancel(s.host.ctx)
+	c.follower = again.New(func() { s.look(c) })
 	c.client.OnChange(c.follower.Wake)
 }
 
 // look does what the state asks for.
-func (c *conn) look() {
-	s, state := c.server, c.client.State()
-	switch state.Phase {
+func (s *server) look(c *conn) {
+	switch state := c.client.State(); state.Phase {
 	case mcp.Ready:
-		c.keepListed()
+		s.keepListed(c)
 	case mcp.Connecting:
 		s.loseTools()
 	case mcp.Waiting:
-		s.supervisor.meter.fail(s.entry, state.Err)
+		s.target.meter.fail(s.entry, state.Err)
 		s.refuse(c)
 		s.loseTools()
-		c.attempted()
+		s.pool.attempted(c)
 	case mcp.Authenticating:
 		s.keepTools() // a call of one fails with the login that it wants
-		c.attempted()
+		s.pool.attempted(c)
 	}
-	c.tell()
+	s.tell(c)
 }
 
 // tell tells who watches the host, and the log if the server is at another stage.
-func (c *conn) tell() {
-	s := c.server
+func (s *server) tell(c *conn) {
 	s.host.changed.Ring()
-	if now := s.status(); now.Stage != c.stage {
-		s.host.events.Record(context.Background(), events.OfStage(s.entry.Name, string(c.stage), string(now.Stage), now.Err))
-		c.stage = now.Stage
+	if now := s.status(); string(now.Stage) != c.stage {
+		s.host.events.Record(context.Background(), events.OfStage(s.entry.Name, c.stage, string(now.Stage), now.Err))
+		c.stage = string(now.Stage)
 	}
 }
 
 // keepListed reads the tools of the server and takes them over. If that fails while
 // the connection lasts it is tried again, with growing waits.
-func (c *conn) keepListed() {
+func (s *server) keepListed(c *conn) {
 	for attempt := 0; ; attempt++ {
-		done := c.server.listOnce(c.ctx, c, listTime<<min(attempt, 6))
-		c.attempted()
+		done := s.listOnce(c.ctx, c, listTime<<min(attempt, 6))
+		s.pool.attempted(c)
 		if done {
 			return
 		}
-		c.tell()
+		s.tell(c)
 		if feed.Sleep(c.ctx, backoff.Full(attempt, listRetryBase/2, listRetryBase, listRetryCeiling)) != nil {
 			return
 		}
@@ -98,15 +96,9 @@ func (s *server) listOnce(ctx context.Context, c *conn, limit time.Duration) boo
 
 // inRegistry reports whether the registry could take over the tools.
 func (s *server) inRegistry() bool {
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
+	s.target.mu.Lock()
+	defer s.target.mu.Unlock()
 	return s.registryErr == nil
-}
-
-// A readFail is an attempt to read the tools that failed.
-type readFail struct {
-	at  time.Time
-	err error
 }
 
 // list reads the tools by a conn, and takes them over if the conn is the one for
@@ -146,7 +138,7 @@ func (s *server) list(ctx context.Context, c *conn, limit time.Duration) (*listi
 			return nil, err
 		}
 		c.unread.Store(&readFail{time.Now(), err})
-		s.supervisor.meter.fail(s.entry, unread)
+		s.target.meter.fail(s.entry, unread)
 		if c.follower != nil {
 			s.listFailed(unread, true)
 		}
@@ -187,9 +179,9 @@ func (s *server) listAnnounced(ctx context.Context, c *conn, before *listing, o 
 // refuse ends a conn, which may be nil, that must not be connected again, since it is not allowed any
 // more, and takes the tools out of the registry.
 func (s *server) refuse(c *conn) {
-	sv := s.supervisor
-	sv.publishing.Lock()
-	defer sv.publishing.Unlock()
+	t := s.target
+	t.publishing.Lock()
+	defer t.publishing.Unlock()
 	if c == nil || s.running() != c {
 		return
 	}
@@ -198,11 +190,11 @@ func (s *server) refuse(c *conn) {
 		return
 	}
 	s.withdraw() // before the status says that it does not run
-	sv.mu.Lock()
+	t.mu.Lock()
 	s.err = denied
-	if sv.server == s {
-		sv.state = lifecycle.Next(sv.state, lifecycle.Refuse).To
+	if t.server == s {
+		t.state = lifecycle.Next(t.state, lifecycle.Refuse).To
 	}
-	sv.mu.Unlock()
+	t.mu.Unlock()
 	s.pool.close(c, false)
 }

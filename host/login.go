@@ -22,7 +22,7 @@ func (h *Host) Login(ctx context.Context, key session.Key) (*session.Login, erro
 	if err != nil {
 		return nil, err
 	}
-	if denied := h.notAllowed(ctx, entry); denied != nil { // it is not to be spoken to
+	if denied := h.consents.notAllowed(ctx, entry); denied != nil { // it is not to be spoken to
 		return nil, denied
 	}
 	begun, err := h.opts.Logins.Sessions().Login(ctx, key)

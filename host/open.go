@@ -105,7 +105,7 @@ func (h *Host) abandon(ctx context.Context) error {
 // New returns a host without servers.
 func New(opts *Options) *Host {
 	h := &Host{
-		opts:        *cmp.Or(opts, new(Options)),
+		shared:      shared{opts: *cmp.Or(opts, new(Options))},
 		withdrawn:   make(chan struct{}),
 		loading:     make(chan struct{}, 1),
 		gone:        make(chan struct{}),
@@ -124,13 +124,19 @@ func New(opts *Options) *Host {
 	if h.registry == nil {
 		h.registry = registry.New(nil)
 	}
-	h.state = statedir.Folder(o.StateDir)
-	h.catalogs = catalog.Open(h.state, o.Catalogs)
+	h.consents.registry, h.consents.book = h.registry, o.Consents
+	h.consents.state = statedir.Folder(o.StateDir)
+	h.catalogs = catalog.Open(h.consents.state, o.Catalogs)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.intake, h.refuse = context.WithCancel(context.Background())
 	h.following = again.New(h.obeyConsents)
 	h.events = events.NewRecorder(o.Activity, h.masked)
-	h.detach = []func(){h.events.Calls(h.registry), h.traceCalls()}
+	h.detach = []func(){h.events.Calls(h.registry)}
+	if t, ok := o.Client.Tracer.(interface {
+		Registry(*registry.Registry) (stop func())
+	}); ok {
+		h.detach = append(h.detach, t.Registry(h.registry))
+	}
 	if o.Logins != nil {
 		h.detach = append(h.detach, o.Logins.OnLogin(h.loggedIn))
 	}
@@ -138,15 +144,4 @@ func New(opts *Options) *Host {
 		h.detach = append(h.detach, stop)
 	}
 	return h
-}
-
-// traceCalls has the tracer of the clients record the calls of tools, if it can.
-func (h *Host) traceCalls() (stop func()) {
-	t, ok := h.opts.Client.Tracer.(interface {
-		Registry(*registry.Registry) (stop func())
-	})
-	if !ok {
-		return func() {}
-	}
-	return t.Registry(h.registry)
 }

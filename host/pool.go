@@ -6,9 +6,14 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/lru"
+	"github.com/mcpbelt/mcpbelt/internal/origin"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -16,7 +21,15 @@ import (
 // there are never more than it has places, those that are being closed included; a call that needs a place
 // waits, in turn, until a conn that is not taken is ended.
 type pool struct {
-	server *server
+	host   *shared
+	server string        // its name
+	origin origin.Origin // what the conns of users have in common
+
+	newConn  func(context.Context, session.Key) (*conn, error)
+	unusable func() error // says why there can be no conn; nil: there can
+	follow   func(*conn)  // follows the state of the conn of all users, whose client was not used yet
+	settle   func()       // says that the first attempt of the server has ended
+
 	places chan struct{} // a token for each conn of a user
 	making keylock.Set   // by user: held while a conn is made
 
@@ -27,8 +40,33 @@ type pool struct {
 	leaving int                      // conns that are being closed for these
 }
 
-func newPool(s *server, places int) *pool {
-	return &pool{server: s, places: make(chan struct{}, places), conns: map[string]*conn{}}
+// A conn is a client of a server while it is in use: that of all users, or that of
+// one. A call takes it before and drops it afterwards; when it was not taken for some
+// time it is idle, and its owner may end it.
+type conn struct {
+	key    session.Key
+	client *mcp.Client
+
+	idleAfter time.Duration // unused, it is ended then; 0 or less: it never is
+	expire    func()        // ends it then, if it is idle
+
+	reading chan struct{}            // holds a token while the tools are read
+	known   atomic.Pointer[listing]  // as read last; nil: never
+	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
+
+	follower *again.Task        // looks at the state of the client; nil: it is that of one user
+	ctx      context.Context    // ends with the follower
+	cancel   context.CancelFunc // of ctx
+	stage    string             // that was told last; of the follower
+
+	// The pool's mu guards the following.
+
+	taken    int           // calls that have it
+	starting bool          // its server has not been asked what it offers: it is not idle
+	ended    bool          // it is not taken any more
+	evicted  bool          // it was ended for another user, who waits for its place
+	quiet    chan struct{} // closed when it is ended and not taken
+	expiry   *time.Timer   // of idleAfter; may be nil
 }
 
 // take returns the conn of a user, or of all, taken, and makes it if there is none.
@@ -36,10 +74,9 @@ func (p *pool) take(ctx context.Context, user string) (*conn, error) {
 	if c := p.find(user); c != nil {
 		return c, nil
 	}
-	name := p.server.entry.Name
 	unlock, err := p.making.Lock(ctx, user)
 	if err != nil {
-		return nil, fmt.Errorf("server %q: waiting for the user's client: %w", name, err)
+		return nil, fmt.Errorf("server %q: waiting for the user's client: %w", p.server, err)
 	}
 	defer unlock()
 	if c := p.find(user); c != nil {
@@ -56,22 +93,23 @@ func (p *pool) take(ctx context.Context, user string) (*conn, error) {
 			<-p.places
 		}
 	}()
-	c, err := p.server.newConn(ctx, session.Key{User: user, Server: name})
+	c, err := p.newConn(ctx, session.Key{User: user, Server: p.server})
 	if err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.server.unusable(); err != nil {
+	if err := p.unusable(); err != nil {
 		return nil, err
 	}
+	c.expire = func() { p.close(c, true) }
 	c.takeLocked()
 	p.conns[user], placed = c, true
 	if user == "" {
-		c.follow()
+		p.follow(c)
 		c.client.Connect()
 	}
-	p.server.host.changed.Ring()
+	p.host.changed.Ring()
 	return c, nil
 }
 
@@ -123,8 +161,8 @@ func (p *pool) place(ctx context.Context) error {
 	case p.places <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("server %q: all places for the clients of users are taken: %w", p.server.entry.Name, ctx.Err())
-	case <-p.server.host.intake.Done():
+		return fmt.Errorf("server %q: all places for the clients of users are taken: %w", p.server, ctx.Err())
+	case <-p.host.intake.Done():
 		return ErrClosed
 	}
 }
@@ -156,33 +194,59 @@ func (p *pool) close(c *conn, ifIdle bool) {
 // closeLocked closes an ended conn in the background.
 func (p *pool) closeLocked(c *conn) {
 	p.removeLocked(c)
-	p.server.host.ending.Go(func() { _ = c.close(p.server.host.ctx) })
+	p.host.ending.Go(func() { _ = p.finish(p.host.ctx, c) })
 }
 
 func (p *pool) removeLocked(c *conn) {
 	p.idle.Delete(c)
 	if p.conns[c.key.User] == c {
 		delete(p.conns, c.key.User)
-		p.server.host.changed.Ring()
+		p.host.changed.Ring()
 	}
 }
 
-// free gives the place of a closed conn to a call that waits. In the same step the conn is
-// said not to be leaving any more, so that no other call counts on it.
-func (p *pool) free(c *conn) {
-	if c.key.User == "" {
-		return
-	}
+// attempted says that the first attempt by a conn to learn what the server offers has ended.
+func (p *pool) attempted(c *conn) {
+	p.settle()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	<-p.places
-	if c.evicted {
-		p.leaving--
+	first := c.starting
+	c.starting = false
+	if first && c.taken == 0 && !c.ended {
+		c.expireLocked()
 	}
 }
 
-// end keeps the conns from being taken, and returns them to be closed.
-func (p *pool) end() []*conn {
+// finish closes the client of an ended conn when it is taken no more, or when ctx ends, and gives its place to a
+// call that waits. It returns ctx's error if calls were cut off.
+func (p *pool) finish(ctx context.Context, c *conn) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.host.ctx, cancel)()
+	select {
+	case <-c.quiet:
+	case <-ctx.Done():
+	}
+	if c.follower != nil {
+		c.cancel()
+		c.follower.End()
+		p.settle()
+	}
+	err := c.client.Shutdown(ctx)
+	p.origin.Rest()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.key.User != "" {
+		<-p.places
+	}
+	if c.evicted { // it leaves no more, in the same step, so that no other call counts on it
+		p.leaving--
+	}
+	return err
+}
+
+// end keeps the conns from being taken, and returns what closes them when their calls have finished.
+func (p *pool) end() wait {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var conns []*conn
@@ -191,7 +255,9 @@ func (p *pool) end() []*conn {
 		p.removeLocked(c)
 		conns = append(conns, c)
 	}
-	return conns
+	return func(ctx context.Context) error {
+		return atOnce(conns, func(c *conn) error { return p.finish(ctx, c) })
+	}
 }
 
 // users returns the conns of users.
@@ -201,9 +267,61 @@ func (p *pool) users() []*conn {
 	return slices.DeleteFunc(slices.Collect(maps.Values(p.conns)), func(c *conn) bool { return c.key.User == "" })
 }
 
-// closing returns what closes conns when their calls have finished.
-func closing(conns []*conn) wait {
-	return func(ctx context.Context) error {
-		return atOnce(conns, func(c *conn) error { return c.close(ctx) })
+// takeLocked reports whether the conn can be used; the caller drops it then.
+func (c *conn) takeLocked() bool {
+	if c.ended {
+		return false
 	}
+	c.taken++
+	if c.expiry != nil {
+		c.expiry.Stop()
+	}
+	return true
+}
+
+// dropLocked gives the conn back, and reports whether it is taken no more.
+func (c *conn) dropLocked() bool {
+	c.taken--
+	if c.taken > 0 {
+		return false
+	}
+	if c.ended {
+		close(c.quiet)
+	} else {
+		c.expireLocked()
+	}
+	return true
+}
+
+// expireLocked has the conn be idle some time from now, if it is not taken before.
+func (c *conn) expireLocked() {
+	switch {
+	case c.idleAfter <= 0 || c.starting:
+	case c.expiry == nil:
+		c.expiry = time.AfterFunc(c.idleAfter, c.expire)
+	default:
+		c.expiry.Reset(c.idleAfter)
+	}
+}
+
+// endLocked keeps the conn from being taken again; if ifIdle is set, only if it is not taken, and was
+// tried. It reports whether it did.
+func (c *conn) endLocked(ifIdle bool) bool {
+	if c.ended || ifIdle && (c.taken > 0 || c.starting) {
+		return false
+	}
+	c.ended = true
+	if c.expiry != nil {
+		c.expiry.Stop()
+	}
+	if c.taken == 0 {
+		close(c.quiet)
+	}
+	return true
+}
+
+// A readFail is an attempt to read the tools that failed.
+type readFail struct {
+	at  time.Time
+	err error
 }

@@ -30,9 +30,9 @@ func (s *server) restoreTools() bool {
 	if len(tools) == 0 && len(all) > 0 {
 		return false
 	}
-	s.supervisor.mu.Lock()
+	s.target.mu.Lock()
 	s.listedTools, s.tools, s.listErr = list, tools, nil
-	s.supervisor.mu.Unlock()
+	s.target.mu.Unlock()
 	s.offer()
 	return len(tools) == len(all)
 }
@@ -112,18 +112,18 @@ func Facts(e *config.Server, instructions *string) registry.Server {
 // facts is what the registry has to know of the server, with its instructions; nil: they are not known.
 func (s *server) facts(says *string) registry.Server {
 	f := Facts(s.entry, says)
-	f.Busy = s.supervisor.busy
+	f.Busy = s.target.busy
 	return f
 }
 
 // takeOver takes over what the server lists.
 func (s *server) takeOver(l *listing) {
 	tools := s.registryTools(l.listedTools)
-	s.supervisor.mu.Lock()
+	s.target.mu.Lock()
 	s.keepLocked()
 	s.listedTools, s.tools, s.listErr = l.listedTools, tools, nil
 	s.says, s.unread = &l.instructions, UnreadableTools(s.entry, l.problems)
-	s.supervisor.mu.Unlock()
+	s.target.mu.Unlock()
 	s.offer()
 	s.save()
 }
@@ -132,60 +132,60 @@ func (s *server) takeOver(l *listing) {
 // tools there.
 func (s *server) offer() {
 	s.update()
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
+	s.target.mu.Lock()
+	defer s.target.mu.Unlock()
 	s.listed = true
 }
 
 // listFailed notes why the tools could not be listed; nil if nothing has failed. If they are known
 // it matters only if always is set.
 func (s *server) listFailed(err error, always bool) {
-	s.supervisor.mu.Lock()
+	s.target.mu.Lock()
 	if always || !s.listed {
 		s.listErr = err
 	}
-	s.supervisor.mu.Unlock()
+	s.target.mu.Unlock()
 	s.host.changed.Ring()
 }
 
 // toolsKnown reports whether the tools are known.
 func (s *server) toolsKnown() bool {
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
+	s.target.mu.Lock()
+	defer s.target.mu.Unlock()
 	return s.listed
 }
 
 // update makes the registry list the tools as they are now, unless the server is a successor or was
 // replaced. It reports whether there was no error; if there was, the ledger may be sound again later.
 func (s *server) update() bool {
-	s.supervisor.publishing.Lock()
-	defer s.supervisor.publishing.Unlock()
+	s.target.publishing.Lock()
+	defer s.target.publishing.Unlock()
 	return !s.stands() || s.publish()
 }
 
 // stands reports whether the registry and the catalogue cache are to have the tools.
-func (s *server) stands() bool { return s.supervisor.now() == s && !s.host.isClosing() }
+func (s *server) stands() bool { return s.target.now() == s && !s.host.isClosing() }
 
-// publish is update of the server that there is from now on. It needs supervisor.publishing.
+// publish is update of the server that there is from now on. It needs target.publishing.
 func (s *server) publish() bool {
-	s.supervisor.mu.Lock()
+	s.target.mu.Lock()
 	tools, unread, facts := s.tools, s.unread, s.facts(s.says)
-	s.supervisor.mu.Unlock()
+	s.target.mu.Unlock()
 	diff, err := call(s.host, "a function of the registry's options", func() (registry.Diff, error) {
 		return s.host.registry.Replace(facts, tools)
 	})
 	diff.Rejected = append(diff.Rejected, unread...)
 	s.recorded = s.host.events.HeldBack(s.entry.Name, s.recorded, &diff)
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
+	s.target.mu.Lock()
+	defer s.target.mu.Unlock()
 	s.rejected, s.registryErr = diff.Rejected, err
 	return err == nil
 }
 
 // keepTools lets the tools stay: the connection is there, or is only wanting a login.
 func (s *server) keepTools() {
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
+	s.target.mu.Lock()
+	defer s.target.mu.Unlock()
 	s.keepLocked()
 }
 
@@ -199,36 +199,36 @@ func (s *server) keepLocked() {
 // loseTools lets the tools vanish if the connection does not come back soon. Those of a
 // lazy server stay, as a call makes a connection.
 func (s *server) loseTools() {
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
+	s.target.mu.Lock()
+	defer s.target.mu.Unlock()
 	if s.grace == nil && len(s.tools) > 0 && !s.entry.Lazy {
 		s.grace = time.AfterFunc(s.host.opts.toolGrace, s.vanish)
 	}
 }
 
 func (s *server) vanish() {
-	s.supervisor.mu.Lock()
+	s.target.mu.Lock()
 	if s.grace == nil {
-		s.supervisor.mu.Unlock()
+		s.target.mu.Unlock()
 		return // the connection came back
 	}
 	s.grace, s.tools, s.unread = nil, nil, nil
-	s.supervisor.mu.Unlock()
+	s.target.mu.Unlock()
 	s.update()
 	s.host.changed.Ring()
 }
 
 // withdraw takes the tools of the server, which may be nil, out of the registry, with what that knows of the
-// server. It needs supervisor.publishing.
+// server. It needs target.publishing.
 func (s *server) withdraw() {
 	if s == nil {
 		return
 	}
-	if s.supervisor.now() == s {
+	if s.target.now() == s {
 		_, _ = s.host.registry.Replace(registry.Server{Name: s.entry.Name}, nil)
 	}
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
+	s.target.mu.Lock()
+	defer s.target.mu.Unlock()
 	s.keepLocked()
 	s.tools, s.says, s.unread, s.listed = nil, nil, nil, false
 }
@@ -236,11 +236,11 @@ func (s *server) withdraw() {
 // save keeps the tools for the next time that the server is configured, unless the
 // server is a successor, or was replaced: its successor may have saved a newer list.
 func (s *server) save() {
-	s.supervisor.publishing.Lock()
-	defer s.supervisor.publishing.Unlock()
-	s.supervisor.mu.Lock()
+	s.target.publishing.Lock()
+	defer s.target.publishing.Unlock()
+	s.target.mu.Lock()
 	list, listed := s.listedTools, s.listed
-	s.supervisor.mu.Unlock()
+	s.target.mu.Unlock()
 	if !listed || !s.stands() {
 		return
 	}
@@ -262,7 +262,7 @@ func (s *server) registryTools(list []*listedTool) []registry.Tool {
 			continue
 		}
 		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
-			res, err := s.supervisor.call(ctx, o, args, opts)
+			res, err := s.target.call(ctx, o, args, opts)
 			if output, ok := err.(*mcp.OutputError); ok && filter.SkipOutputCheck {
 				return output.Result, nil
 			}

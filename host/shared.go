@@ -8,22 +8,43 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/internal/again"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-func (h *Host) isClosing() bool { return h.intake.Err() != nil }
+// shared is what a host and its servers have in common. It knows neither.
+type shared struct {
+	opts      Options
+	registry  *registry.Registry
+	catalogs  catalog.Cache
+	ctx       context.Context // ends with Close, and cuts off what is under way
+	cancel    context.CancelFunc
+	intake    context.Context // ends when nothing new is begun any more, under mu
+	refuse    context.CancelFunc
+	ending    sync.WaitGroup // replaced, removed and idle servers that finish their calls
+	consents  consents
+	following *again.Task // does what others decide about launches, while there are servers for which that matters
+	events    *events.Recorder
+	changed   feed.Bell // rung when what Servers returns has changed
+
+	mu    sync.Mutex // guards the following, and more of the host
+	order []string   // the names of servers, as configured; replaced, never changed
+}
+
+func (h *shared) isClosing() bool { return h.intake.Err() != nil }
 
 // whileOpen returns a context that ends with ctx, and when the host is being closed.
-func (h *Host) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
+func (h *shared) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(h.intake, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
 // visit begins something that the end of the host waits for, until leave is called.
-func (h *Host) visit() (leave func(), err error) {
-	if err := h.made(); err != nil {
-		return nil, err
-	}
+func (h *shared) visit() (leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.isClosing() {
@@ -34,7 +55,7 @@ func (h *Host) visit() (leave func(), err error) {
 }
 
 // inBackground waits for something as long as the host is not closed.
-func (h *Host) inBackground(until wait) {
+func (h *shared) inBackground(until wait) {
 	if until != nil {
 		h.ending.Go(func() { _ = until(h.ctx) })
 	}
@@ -42,7 +63,7 @@ func (h *Host) inBackground(until wait) {
 
 // call calls a function of the program, and turns its panic into an error: the functions of [Options] run on
 // goroutines of the host, and where one panics it has failed for its server.
-func call[Result any](h *Host, name string, f func() (Result, error)) (res Result, err error) {
+func call[Result any](h *shared, name string, f func() (Result, error)) (res Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s panics: %v", name, v)
@@ -53,7 +74,7 @@ func call[Result any](h *Host, name string, f func() (Result, error)) (res Resul
 }
 
 // warn tells the logger what looks like a mistake in a config.
-func (h *Host) warn(warnings []*config.Error) {
+func (h *shared) warn(warnings []*config.Error) {
 	for _, warning := range warnings {
 		h.opts.Client.Logger.Warn("host: configuration", "warning", warning)
 	}
@@ -80,4 +101,10 @@ func atOnce[T any](list []T, f func(T) error) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+func (h *shared) names() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.order
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -13,28 +14,38 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // newServer returns the server of an entry, which does not run yet; nil of none.
-func (sv *supervisor) newServer(entry *config.Server) *server {
+func (t *target) newServer(entry *config.Server) *server {
 	if entry == nil {
 		return nil
 	}
 	s := &server{
-		host:       sv.host,
-		supervisor: sv,
-		entry:      entry,
-		hash:       hashOf(entry),
-		settled:    make(chan struct{}),
+		host:    t.host,
+		target:  t,
+		entry:   entry,
+		hash:    hashOf(entry),
+		settled: make(chan struct{}),
 
 		discovering: make(chan struct{}, 1),
 		said:        entry,
 		err:         entry.Err,
 	}
 	s.settle = sync.OnceFunc(func() { close(s.settled) })
-	s.discovery.server = s
+	s.discovery = discovery{
+		host: t.host, server: entry.Name,
+		wanted: func() bool { return s.usable() && s.awaitsLogin() },
+		read:   s.discoverFirst,
+		done:   func(err error) { s.listFailed(err, false) },
+	}
 	s.discovery.task = again.New(s.discovery.run)
-	s.pool = newPool(s, sv.host.opts.MaxUserClients)
+	s.pool = &pool{
+		host: t.host, server: entry.Name,
+		newConn: s.newConn, unusable: s.unusable, follow: s.follow, settle: s.settle,
+		places: make(chan struct{}, t.host.opts.MaxUserClients), conns: map[string]*conn{},
+	}
 	return s
 }
 
@@ -44,7 +55,7 @@ func (s *server) prepare() {
 	if s.err != nil {
 		return
 	}
-	if denied := s.host.notAllowed(s.host.ctx, s.entry); denied != nil {
+	if denied := s.host.consents.notAllowed(s.host.ctx, s.entry); denied != nil {
 		s.err = denied
 		return
 	}
@@ -54,7 +65,7 @@ func (s *server) prepare() {
 	}
 	s.host.opts.Logins.Use(s.entry)
 	if !s.perUser() {
-		s.transport, s.err = s.connectable(s.host.ctx, session.Key{Server: s.entry.Name}, nil, s.logStderr)
+		s.transport, s.err = s.host.connectable(s.host.ctx, session.Key{Server: s.entry.Name}, s.entry, nil, s.logStderr)
 	}
 }
 
@@ -109,7 +120,7 @@ func (s *server) newConn(ctx context.Context, key session.Key) (*conn, error) {
 		asking, cancel := s.host.whileOpen(ctx)
 		defer cancel()
 		var err error
-		switch t, err = s.connectable(asking, key, &s.origin, s.logStderr); {
+		switch t, err = s.host.connectable(asking, key, s.entry, &s.pool.origin, s.logStderr); {
 		case err != nil && s.host.isClosing():
 			return nil, ErrClosed
 		case err != nil:
@@ -118,7 +129,7 @@ func (s *server) newConn(ctx context.Context, key session.Key) (*conn, error) {
 	}
 	client := mcp.NewClient(s.entry.Name, t, s.options(key.User, nil))
 	c := &conn{
-		server: s, key: key, client: client, reading: make(chan struct{}, 1), quiet: make(chan struct{}), starting: key.User == "",
+		key: key, client: client, reading: make(chan struct{}, 1), quiet: make(chan struct{}), starting: key.User == "",
 	}
 	if key.User != "" || s.entry.Lazy {
 		c.idleAfter = cmp.Or(s.entry.IdleTimeout, s.host.opts.idleTimeout)
@@ -133,11 +144,11 @@ func (s *server) stop() wait {
 		return nil
 	}
 	s.keepTools()
-	conns := s.pool.end()
+	calls := s.pool.end()
 	s.discovery.end()
-	s.origin.End()
+	s.pool.origin.End()
 	s.host.changed.Ring()
-	return closing(conns)
+	return calls
 }
 
 // asking returns a handler that finds the user, if there is one, in its context. As long as it declines it
@@ -155,4 +166,13 @@ func asking[Request, Result any](user string, declines func() bool, res Result, 
 		}
 		return onbehalf.HandlerOf(ctx, handle)(ctx, r)
 	}
+}
+
+// logStderr has the lines of a server's standard error be logged, if they would be.
+func (s *server) logStderr(t mcp.Transport) (mcp.Transport, error) {
+	logger := s.host.opts.Client.Logger
+	if c, ok := t.(*transport.Command); ok && c.Stderr == nil && logger.Enabled(s.host.ctx, slog.LevelDebug) {
+		c.Stderr = func(line string) { logger.Debug("mcp: stderr", "server", s.entry.Name, "line", line) }
+	}
+	return t, nil
 }

@@ -57,9 +57,9 @@ type Status struct {
 
 func (s *server) status() Status {
 	instructions := s.host.registry.Instructions(s.entry.Name)
-	c, users, unapplied := s.running(), s.pool.users(), s.supervisor.lacks()
-	s.supervisor.mu.Lock()
-	defer s.supervisor.mu.Unlock()
+	c, users, unapplied := s.running(), s.pool.users(), s.target.lacks()
+	s.target.mu.Lock()
+	defer s.target.mu.Unlock()
 	listErr := errors.Join(s.listErr, s.registryErr)
 	status := Status{
 		Name:        s.entry.Name,
@@ -67,7 +67,7 @@ func (s *server) status() Status {
 		Description: s.entry.Description,
 		Source:      s.said.Source,
 		Transport:   s.entry.Transport,
-		Enabled:     s != s.supervisor.server || s.supervisor.state.Enabled(),
+		Enabled:     s != s.target.server || s.target.state.Enabled(),
 		Users:       len(users),
 		Rejected:    s.rejected,
 		Warnings:    s.said.Warnings,
@@ -166,6 +166,11 @@ func (s *server) outcome() error {
 		return status.Err
 	}
 	return fmt.Errorf("server %q (%s): %w", status.Name, status.Source, status.Err)
+}
+
+// awaitsLogin reports whether the tools are not known, and are to be read with a login.
+func (s *server) awaitsLogin() bool {
+	return s.host.opts.Logins != nil && s.perUser() && s.entry.NoLogin() == "" && !s.toolsKnown()
 }
 
 // serves reports whether tools can be called now, or will be started by a call.

@@ -2,9 +2,7 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,36 +12,28 @@ import (
 )
 
 // A supervisor starts, replaces and stops the server of one configured name. It stays when the
-// server is replaced, and so do the registry's tools, which call whatever server it has.
+// server is replaced.
 type supervisor struct {
-	host  *Host
-	name  string
-	meter *callMeter
+	target
 
 	// changing holds a token while the server is started, stopped or replaced.
 	changing chan struct{}
 
 	obeying atomic.Bool // it is being started or stopped, since others have decided so
 
-	// publishing is held while the registry takes over the tools of the server, the catalogue cache
-	// saves them, or another server takes its place. It may wait for a disk, and is locked before mu.
-	publishing sync.Mutex
+	// The mu of target guards the following.
 
-	mu     sync.Mutex // guards the following, and what changes of the servers
-	state  lifecycle.State
-	server *server // that the state is about; nil before the first and after the last
-	next   *server // its successor, which starts; nil: there is none
 	wanted *step   // the step that decides; one without an entry before the first
 	change *change // that holds the token of changing; nil: there is none
-
-	unapplied *Unapplied // the configured entry that does not work; nil: the server runs as configured
 }
 
 // newSupervisor returns a supervisor without a server.
-func (h *Host) newSupervisor(name string) *supervisor {
+func newSupervisor(h *shared, name string) *supervisor {
 	first := &step{begun: make(chan struct{})}
 	close(first.begun)
-	return &supervisor{host: h, name: name, meter: new(callMeter), changing: make(chan struct{}, 1), state: lifecycle.Absent, wanted: first}
+	sv := &supervisor{target: target{host: h, name: name, meter: new(callMeter), state: lifecycle.Absent}, changing: make(chan struct{}, 1), wanted: first}
+	sv.call = sv.callTool
+	return sv
 }
 
 // A change starts, stops or replaces a server.
@@ -127,30 +117,6 @@ func (sv *supervisor) deciding() *step {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
 	return sv.wanted
-}
-
-// apply makes the supervisor run an entry, or nothing if it is nil. It returns what was done, and what is
-// to be waited for then. The caller holds the supervisor.
-func (sv *supervisor) apply(ctx context.Context, entry *config.Server) (lifecycle.Action, wait, error) {
-	old, next := sv.now(), sv.newServer(entry)
-	if next != nil {
-		sv.mu.Lock()
-		sv.change.hash = next.hash
-		same := sv.hasLocked(entry, next.hash)
-		sv.mu.Unlock()
-		if same {
-			return lifecycle.None, nil, nil
-		}
-	}
-	did, until, err := sv.handle(ctx, sv.eventOf(old, next), next)
-	switch {
-	case err != nil && errors.Is(context.Cause(ctx), ErrOvertaken): // what has overtaken it says how the server stands
-	case did == lifecycle.Keep, did == lifecycle.Discard:
-		sv.setUnapplied(entry, err)
-	default:
-		sv.setUnapplied(nil, nil)
-	}
-	return did, until, err
 }
 
 // eventOf returns the event that next is configured in the place of old; both may be nil. It prepares next.
@@ -266,25 +232,6 @@ func (sv *supervisor) place(on lifecycle.Event, next *server) (calls wait) {
 	return gone.stop()
 }
 
-// tryAgain replaces the server by what is configured, unless another change was made
-// meanwhile. It is called by a timer, which nobody stops.
-func (sv *supervisor) tryAgain(u *Unapplied) {
-	h := sv.host
-	leave, err := h.visit()
-	if err != nil {
-		return
-	}
-	defer leave()
-	began := time.Now()
-	_, _ = sv.hold(h.intake, nil, func(ctx context.Context, _ *server) (wait, error) {
-		if ctx.Err() == nil && sv.lacks() == u {
-			did, _, err := sv.apply(ctx, u.Entry)
-			h.record(context.Background(), did, u.Entry, began, err)
-		}
-		return nil, nil
-	})
-}
-
 // A step is what an Apply does with one server.
 type step struct {
 	supervisor *supervisor
@@ -309,7 +256,7 @@ func (st *step) waits() bool {
 }
 
 // record records what became of a server since a step began; the entry may be nil.
-func (h *Host) record(ctx context.Context, did lifecycle.Action, entry *config.Server, began time.Time, err error) {
+func (h *shared) record(ctx context.Context, did lifecycle.Action, entry *config.Server, began time.Time, err error) {
 	kind := map[lifecycle.Action]string{
 		lifecycle.Launch: "start", lifecycle.Stop: "stop", lifecycle.Restart: "replace", lifecycle.Promote: "replace",
 		lifecycle.Keep: "replace", lifecycle.Discard: "replace", lifecycle.Note: "replace",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -25,15 +24,15 @@ import (
 )
 
 // connectable makes the transport for the user of a key, or for all. What it starts is looked up each
-// time. It is that which adapt makes of the one that the entry describes. Shared is what it has in
+// time. It is that which adapt makes of the one that the entry describes. Common is what it has in
 // common with others; nil: nothing.
-func (s *server) connectable(ctx context.Context, key session.Key, shared *origin.Origin, adapt func(mcp.Transport) (mcp.Transport, error)) (mcp.Transport, error) {
-	header, err := s.host.userHeader(ctx, key, s.entry)
+func (h *shared) connectable(ctx context.Context, key session.Key, e *config.Server, common *origin.Origin, adapt func(mcp.Transport) (mcp.Transport, error)) (mcp.Transport, error) {
+	header, err := h.userHeader(ctx, key, e)
 	if err != nil {
 		return nil, fmt.Errorf("the headers of its user: %w", err)
 	}
-	return s.host.guard(s.entry, func(e *config.Server) (mcp.Transport, error) {
-		t, err := s.host.recipe(key, e, header, shared)
+	return h.guard(e, func(e *config.Server) (mcp.Transport, error) {
+		t, err := h.recipe(key, e, header, common)
 		if err != nil || adapt == nil {
 			return t, err
 		}
@@ -42,8 +41,8 @@ func (s *server) connectable(ctx context.Context, key session.Key, shared *origi
 }
 
 // recipe makes the transport for the user of a key, or for all, as an entry or the
-// program says, with further headers. Shared is what it has in common with others; nil: nothing.
-func (h *Host) recipe(key session.Key, e *config.Server, header http.Header, shared *origin.Origin) (mcp.Transport, error) {
+// program says, with further headers. Common is what it has in common with others; nil: nothing.
+func (h *shared) recipe(key session.Key, e *config.Server, header http.Header, common *origin.Origin) (mcp.Transport, error) {
 	if e.Err != nil {
 		return nil, e.Err
 	}
@@ -61,17 +60,8 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header, sha
 		handler = l.Handler(key, e)
 	}
 	return launch.Transport(e, &launch.Options{
-		Header: header, OAuth: handler, Shared: shared, Users: h.opts.MaxUserClients,
+		Header: header, OAuth: handler, Shared: common, Users: h.opts.MaxUserClients,
 	})
-}
-
-// logStderr has the lines of a server's standard error be logged, if they would be.
-func (s *server) logStderr(t mcp.Transport) (mcp.Transport, error) {
-	logger := s.host.opts.Client.Logger
-	if c, ok := t.(*transport.Command); ok && c.Stderr == nil && logger.Enabled(s.host.ctx, slog.LevelDebug) {
-		c.Stderr = func(line string) { logger.Debug("mcp: stderr", "server", s.entry.Name, "line", line) }
-	}
-	return t, nil
 }
 
 // guard returns a transport that connects as t does, if what would be started is
@@ -81,9 +71,9 @@ func (s *server) logStderr(t mcp.Transport) (mcp.Transport, error) {
 // not before: the program's own functions may be behind it. If the user has to answer
 // something, make is called once more with the answers, which are looked up after
 // that.
-func (h *Host) guard(e *config.Server, make func(*config.Server) (mcp.Transport, error)) (mcp.Transport, error) {
+func (h *shared) guard(e *config.Server, make func(*config.Server) (mcp.Transport, error)) (mcp.Transport, error) {
 	g := &guarded{host: h, entry: e, make: make, answered: e}
-	if _, err := h.allowedLaunch(h.ctx, e); err != nil {
+	if _, err := h.consents.allowedLaunch(h.ctx, e); err != nil {
 		return g, nil // Connect says so, and makes it when it can be started
 	}
 	var err error
@@ -95,7 +85,7 @@ func (h *Host) guard(e *config.Server, make func(*config.Server) (mcp.Transport,
 
 // A guarded transport asks before each connection.
 type guarded struct {
-	host  *Host
+	host  *shared
 	entry *config.Server // what is allowed
 	make  func(*config.Server) (mcp.Transport, error)
 
@@ -137,7 +127,7 @@ func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server,
 // path that was looked at is the one that is run.
 func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
 	entry := launch.RealMounts(g.entry) // once, so that no symbolic link changes after the check
-	l, err := g.host.allowedLaunch(ctx, entry)
+	l, err := g.host.consents.allowedLaunch(ctx, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +180,7 @@ func isolated(e *config.Server) bool {
 }
 
 // isolate returns c confined as the entry says, for one start.
-func (h *Host) isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error) {
+func (h *shared) isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error) {
 	if !isolated(e) {
 		return c, nil
 	}
@@ -217,11 +207,11 @@ func isolationError(e *config.Server, err error) error {
 }
 
 // userHeader returns the headers that name a user, for an entry that wants them.
-func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server) (http.Header, error) {
+func (h *shared) userHeader(ctx context.Context, key session.Key, e *config.Server) (http.Header, error) {
 	if e.Identity != config.IdentityHeader {
 		return nil, nil
 	}
-	if _, err := h.allowedLaunch(ctx, e); err != nil {
+	if _, err := h.consents.allowedLaunch(ctx, e); err != nil {
 		return nil, err
 	}
 	header := http.Header{}

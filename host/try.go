@@ -44,7 +44,7 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 	h.mu.Unlock()
 	ctx, release := h.whileOpen(ctx)
 	defer release()
-	s := h.newSupervisor(e.Name).newServer(e) // which is never started
+	s := newSupervisor(&h.shared, e.Name).newServer(e) // which is never started
 	t, err := s.tryTransport(ctx, observe)
 	if err == nil {
 		o := s.options("", errTried)
@@ -68,12 +68,12 @@ func (s *server) tryTransport(ctx context.Context, observe func(mcp.Transport) (
 	if s.entry.Err != nil {
 		return nil, s.entry.Err
 	}
-	if _, err := s.host.allowedLaunch(ctx, s.entry); err != nil { // or it cannot be told what would be started
+	if _, err := s.host.consents.allowedLaunch(ctx, s.entry); err != nil { // or it cannot be told what would be started
 		return nil, err
 	}
 	key := session.Key{User: s.userOf(ctx), Server: s.entry.Name}
 	if s.perUser() && key.User == "" {
 		return nil, &NoUserError{server: s.entry.Name}
 	}
-	return s.connectable(ctx, key, nil, observe)
+	return s.host.connectable(ctx, key, s.entry, nil, observe)
 }
