@@ -29,24 +29,6 @@ func (h *Host) choose(entries []*config.Server, now *server) *config.Server {
 	return entries[0]
 }
 
-// reconsider has a supervisor run what is chosen now, unless that is what was chosen last, an
-// Apply has another choice meanwhile, or the server is switched off.
-func (h *Host) reconsider(ctx context.Context, sv *supervisor) error {
-	entry, entries := h.chooses(sv)
-	if entry == nil {
-		return nil
-	}
-	h.mu.Lock()
-	if h.isClosing() || h.supervisors[sv.name] != sv || !slices.Equal(sv.deciding().entries, entries) {
-		h.mu.Unlock()
-		return nil
-	}
-	st := h.claimLocked(sv.name, entry, entries)
-	h.mu.Unlock()
-	h.take(ctx, st)
-	return st.err
-}
-
 // chooses returns the entry that is chosen now, and of which, if it is another one than was last.
 func (h *Host) chooses(sv *supervisor) (entry *config.Server, entries []*config.Server) {
 	last := sv.deciding()
@@ -129,4 +111,22 @@ func (h *Host) remove(sv *supervisor, st *step) {
 	}
 	delete(h.supervisors, sv.name)
 	h.order = slices.DeleteFunc(slices.Clone(h.order), func(name string) bool { return name == sv.name })
+}
+
+// reconsider has a supervisor run what is chosen now, unless that is what was chosen last, an
+// Apply has another choice meanwhile, or the server is switched off.
+func (h *Host) reconsider(ctx context.Context, sv *supervisor) error {
+	entry, entries := h.chooses(sv)
+	if entry == nil {
+		return nil
+	}
+	h.mu.Lock()
+	if h.isClosing() || h.supervisors[sv.name] != sv || !slices.Equal(sv.deciding().entries, entries) {
+		h.mu.Unlock()
+		return nil
+	}
+	st := h.claimLocked(sv.name, entry, entries)
+	h.mu.Unlock()
+	h.take(ctx, st)
+	return st.err
 }

@@ -104,5 +104,5 @@
 package host
 
 // Order of the files, from the bottom: options, errors, consents, calls, shared, transport, listing,
-// pool, discovery, server, server_tools, status, list, call, start, supervisor, unapplied, host,
-// choice, apply, change, allow, follow, user, login, explain, try, open.
+// pool, discovery, server, server_tools, status, list, call, start, supervisor, host,
+// choice, apply, change, allow, user, login, explain, open.

@@ -32,6 +32,29 @@ type Host struct {
 // Registry returns the registry that holds the servers' tools.
 func (h *Host) Registry() *registry.Registry { return h.registry }
 
+// Servers returns where each server stands, in the order of the configuration.
+func (h *Host) Servers() []Status {
+	servers := h.current()
+	status := make([]Status, len(servers))
+	at := make(map[string]*Status, len(servers))
+	for i, s := range servers {
+		status[i] = s.status()
+		at[s.entry.Name] = &status[i]
+	}
+	snapshot := h.registry.Snapshot()
+	for _, t := range snapshot.Tools() {
+		if s := at[t.Definition().Origin.Server]; s != nil {
+			s.Tools++
+		}
+	}
+	for _, q := range snapshot.Quarantined() {
+		if s := at[q.Tool.Origin.Server]; s != nil {
+			s.Quarantined++
+		}
+	}
+	return status
+}
+
 // Watch yields what [Host.Servers] returns, now and after each change, until
 // ctx ends or the host is closed. A slow consumer sees the newest, not all.
 func (h *Host) Watch(ctx context.Context) iter.Seq[[]Status] {
@@ -50,6 +73,51 @@ func (h *Host) Watch(ctx context.Context) iter.Seq[[]Status] {
 			}
 		}
 	}
+}
+
+// An Inspection is what is known of a server besides its [Status]. Do not change what it
+// points to.
+type Inspection struct {
+	// Entry is the config entry that the server runs as, with its secrets.
+	Entry *config.Server
+	// Client is the client that all users share; nil if there is none now. Do not close it,
+	// and do not keep it: see [Host.Client].
+	Client *mcp.Client
+	// Users are the clients of users, by user, as far as there are any now. The same holds
+	// for them.
+	Users map[string]*mcp.Client
+	// AwaitsLogin says that the tools of the server are not known, and are read with the
+	// first login of a user.
+	AwaitsLogin bool
+	// Calls are the calls of the server's tools.
+	Calls Calls
+	// LastFailure is the last failure of the server, though all may be well since.
+	LastFailure Failure
+}
+
+// Inspect returns what is known of one server. Nothing is started, connected or ended for
+// it. The error is an [*UnknownServerError] or [ErrClosed].
+func (h *Host) Inspect(name string) (*Inspection, error) {
+	s, err := h.server(name)
+	if err != nil {
+		return nil, err
+	}
+	i := &Inspection{
+		Entry:       s.entry,
+		AwaitsLogin: s.awaitsLogin(),
+		Calls:       s.target.meter.calls(),
+		Users:       map[string]*mcp.Client{},
+	}
+	if last := s.target.meter.last.Load(); last != nil {
+		i.LastFailure = *last
+	}
+	if c := s.running(); c != nil {
+		i.Client = c.client
+	}
+	for _, c := range s.pool.users() {
+		i.Users[c.key.User] = c.client
+	}
+	return i, nil
 }
 
 // made returns an error for the zero Host.
@@ -98,6 +166,15 @@ func (h *Host) supervisor(name string) (*supervisor, error) {
 		return nil, ErrClosed
 	}
 	return nil, &UnknownServerError{name, h.order}
+}
+
+// server returns the server of a name, or why there is none.
+func (h *Host) server(name string) (*server, error) {
+	sv, err := h.supervisor(name)
+	if err != nil {
+		return nil, err
+	}
+	return sv.get()
 }
 
 // Shutdown begins nothing new, removes all tools, waits for calls under way until ctx
@@ -168,81 +245,4 @@ func (h *Host) masked(server, text string) string {
 		return sv.masked(text)
 	}
 	return text
-}
-
-// Servers returns where each server stands, in the order of the configuration.
-func (h *Host) Servers() []Status {
-	servers := h.current()
-	status := make([]Status, len(servers))
-	at := make(map[string]*Status, len(servers))
-	for i, s := range servers {
-		status[i] = s.status()
-		at[s.entry.Name] = &status[i]
-	}
-	snapshot := h.registry.Snapshot()
-	for _, t := range snapshot.Tools() {
-		if s := at[t.Definition().Origin.Server]; s != nil {
-			s.Tools++
-		}
-	}
-	for _, q := range snapshot.Quarantined() {
-		if s := at[q.Tool.Origin.Server]; s != nil {
-			s.Quarantined++
-		}
-	}
-	return status
-}
-
-// An Inspection is what is known of a server besides its [Status]. Do not change what it
-// points to.
-type Inspection struct {
-	// Entry is the config entry that the server runs as, with its secrets.
-	Entry *config.Server
-	// Client is the client that all users share; nil if there is none now. Do not close it,
-	// and do not keep it: see [Host.Client].
-	Client *mcp.Client
-	// Users are the clients of users, by user, as far as there are any now. The same holds
-	// for them.
-	Users map[string]*mcp.Client
-	// AwaitsLogin says that the tools of the server are not known, and are read with the
-	// first login of a user.
-	AwaitsLogin bool
-	// Calls are the calls of the server's tools.
-	Calls Calls
-	// LastFailure is the last failure of the server, though all may be well since.
-	LastFailure Failure
-}
-
-// Inspect returns what is known of one server. Nothing is started, connected or ended for
-// it. The error is an [*UnknownServerError] or [ErrClosed].
-func (h *Host) Inspect(name string) (*Inspection, error) {
-	s, err := h.server(name)
-	if err != nil {
-		return nil, err
-	}
-	i := &Inspection{
-		Entry:       s.entry,
-		AwaitsLogin: s.awaitsLogin(),
-		Calls:       s.target.meter.calls(),
-		Users:       map[string]*mcp.Client{},
-	}
-	if last := s.target.meter.last.Load(); last != nil {
-		i.LastFailure = *last
-	}
-	if c := s.running(); c != nil {
-		i.Client = c.client
-	}
-	for _, c := range s.pool.users() {
-		i.Users[c.key.User] = c.client
-	}
-	return i, nil
-}
-
-// server returns the server of a name, or why there is none.
-func (h *Host) server(name string) (*server, error) {
-	sv, err := h.supervisor(name)
-	if err != nil {
-		return nil, err
-	}
-	return sv.get()
 }

@@ -1,4 +1,4 @@
-// Tests of host.go and try.go: the end of a host, whatever goes on, and what it records.
+// Tests of host.go and shared.go: the end of a host, whatever goes on, and what it records.
 
 package host_test
 

@@ -1,4 +1,4 @@
-// Tests of options.go: functions of the program that fail, nil, and warnings of the configuration.
+// Tests of options.go and errors.go: functions of the program that fail, nil, and warnings of the configuration.
 
 package host_test
 

@@ -1,4 +1,4 @@
-// Tests of allow.go: which changes of an entry are asked about, as docs/security.md says.
+// Tests of consents.go and allow.go: which changes of an entry are asked about, as docs/security.md says.
 
 //go:build unix
 

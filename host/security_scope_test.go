@@ -1,4 +1,4 @@
-// Tests of allow.go and transport.go: nothing of a project runs, and nothing is made for it, before it was allowed.
+// Tests of consents.go and transport.go: nothing of a project runs, and nothing is made for it, before it was allowed.
 
 //go:build unix
 

@@ -1,4 +1,4 @@
-// Tests of server.go and conn.go: lazy servers, and how they stop when they are idle.
+// Tests of start.go and pool.go: lazy servers, and how they stop when they are idle.
 
 package host_test
 
