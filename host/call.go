@@ -40,7 +40,7 @@ func (t *target) callTool(ctx context.Context, o *listedTool, args json.RawMessa
 	}
 	if exit, ok := errors.AsType[*transport.ExitError](err); ok {
 		how, said := exit.Exit()
-		err = &maskedExit{err, how, t.masked(said)}
+		err = &maskedExit{err, how, t.host.events.Mask(t.name, said)}
 	}
 	return res, err
 }

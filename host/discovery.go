@@ -154,8 +154,7 @@ func (d *discovery) try(ctx context.Context, users []string) error {
 			return nil
 		}
 	}
-	failed = cmp.Or(failed, unread)
-	return failed
+	return cmp.Or(failed, unread)
 }
 
 // tryUser reads the tools with the login of a user.

@@ -105,4 +105,4 @@ package host
 
 // Order of the files, from the bottom: options, errors, consents, calls, shared, transport, listing,
 // pool, discovery, server, server_tools, status, list, call, start, supervisor, host,
-// choice, apply, change, allow, user, login, explain, open.
+// apply, change, allow, user, explain, open.

@@ -188,6 +188,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	first := !h.isClosing()
 	h.refuse()
+	supervisors := slices.Collect(maps.Values(h.supervisors))
 	h.mu.Unlock()
 	stop := context.AfterFunc(ctx, h.cancel) // what is cut off finds the host closing
 	defer stop()
@@ -197,9 +198,6 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	}
 	defer close(h.gone)
 	h.following.End()
-	h.mu.Lock()
-	supervisors := slices.Collect(maps.Values(h.supervisors))
-	h.mu.Unlock()
 	finish := make([]wait, len(supervisors))
 	var wg sync.WaitGroup
 	for i, sv := range supervisors {
@@ -207,12 +205,11 @@ func (h *Host) Shutdown(ctx context.Context) error {
 			sv.changing <- struct{}{} // its holder ends soon, since the host is closing
 			defer func() { <-sv.changing }()
 			sv.setUnapplied(nil, nil)
-			if s := sv.now(); s != nil {
-				sv.publishing.Lock() // which waits for what is being written
-				s.withdraw()
-				sv.publishing.Unlock()
-				finish[i] = s.stop()
-			}
+			s := sv.now()
+			sv.publishing.Lock() // which waits for what is being written
+			s.withdraw()
+			sv.publishing.Unlock()
+			finish[i] = s.stop()
 		})
 	}
 	wg.Wait()
@@ -239,10 +236,13 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// masked returns the text of an error as its server masks it.
+// masked returns the text of an error without the secrets of a server's entry, which
+// have no form by which the log could tell them.
 func (h *Host) masked(server, text string) string {
 	if sv, err := h.supervisor(server); err == nil {
-		return sv.masked(text)
+		if s := sv.now(); s != nil {
+			return s.entry.MaskError(errors.New(text))
+		}
 	}
 	return text
 }

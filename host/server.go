@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -79,15 +78,6 @@ func (t *target) lacks() *Unapplied {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.unapplied
-}
-
-// masked returns the text of an error without the secrets of the server's entry, which
-// have no form by which the log could tell them.
-func (t *target) masked(text string) string {
-	if s := t.now(); s != nil {
-		return s.entry.MaskError(errors.New(text))
-	}
-	return text
 }
 
 // busy returns the error of a call with so many bytes of arguments that the client for ctx's

@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/activity/event"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -36,12 +38,10 @@ func (r *Recorder) call(ctx context.Context, o *registry.Observation) {
 	yes := e
 	yes.Kind, yes.Outcome, yes.Error = "approval", "approved", ""
 	yes.Time, yes.Duration, yes.ResultBytes = o.Began, 0, 0
-	yes.Detail = map[string]string{}
-	for _, key := range []string{"name", "conversation", "approval", "by"} {
-		if value, ok := e.Detail[key]; ok {
-			yes.Detail[key] = value
-		}
-	}
+	yes.Detail = maps.Clone(e.Detail)
+	maps.DeleteFunc(yes.Detail, func(key, _ string) bool {
+		return !slices.Contains([]string{"name", "conversation", "approval", "by"}, key)
+	})
 	r.Record(ctx, yes)
 	delete(e.Detail, "by")
 	r.Record(ctx, e)

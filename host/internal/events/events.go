@@ -18,13 +18,14 @@ import (
 
 // A Recorder records events in a log, if there is one.
 type Recorder struct {
-	log  eventlog.Log // may be nil
-	mask func(server, text string) string
+	log eventlog.Log // may be nil
+
+	// Mask returns the text of an error without the secrets of a server's entry, which have no form by which
+	// the log could tell them.
+	Mask func(server, text string) string
 }
 
-// NewRecorder returns a recorder for a log, which may be nil. Mask returns the text of an
-// error without the secrets of a server's entry, which have no form by which the log could
-// tell them.
+// NewRecorder returns a recorder for a log, which may be nil.
 func NewRecorder(log eventlog.Log, mask func(server, text string) string) *Recorder {
 	return &Recorder{log, mask}
 }
@@ -65,7 +66,7 @@ func (r *Recorder) Record(ctx context.Context, e event.Event) {
 		return
 	}
 	if e.Server != "" && e.Error != "" {
-		e.Error = r.mask(e.Server, e.Error)
+		e.Error = r.Mask(e.Server, e.Error)
 	}
 	e.Detail = noted(ctx, e)
 	r.log.Record(ctx, e)

@@ -36,18 +36,12 @@ func Of(e *config.Server) (*consent.Launch, error) {
 // dir: what has no separator is looked up in the PATH of this process, all else from
 // dir.
 func program(command, dir string) (string, error) {
-	if filepath.Base(command) == command {
-		found, err := exec.LookPath(command)
-		if err != nil {
-			return "", err
-		}
-		return filepath.Abs(found)
+	inPath, windows := filepath.Base(command) == command, runtime.GOOS == "windows"
+	if !inPath && windows && filepath.VolumeName(command) == "" && !os.IsPathSeparator(command[0]) {
+		command = filepath.Join(dir, command)
 	}
-	if runtime.GOOS == "windows" {
-		if filepath.VolumeName(command) == "" && !os.IsPathSeparator(command[0]) {
-			command = filepath.Join(dir, command)
-		}
-		found, err := exec.LookPath(command) // which adds .exe and the like
+	if inPath || windows {
+		found, err := exec.LookPath(command) // which adds .exe and the like there
 		if err != nil {
 			return "", err
 		}
