@@ -74,8 +74,13 @@ func (h *Host) guardedSupervisors() []*supervisor {
 // guarded returns the sound entries that have to be allowed: those that wait to take the place of
 // the server, and its own.
 func (sv *supervisor) guarded() []*config.Server {
-	entries := slices.Clone(sv.waiting())
-	if s := sv.now(); s != nil && s.entry.Source.Scope.NeedsApproval() && s.entry.Err == nil {
+	chosen, s := sv.deciding().entries, sv.now()
+	if s == nil {
+		return nil
+	}
+	stronger := slices.IndexFunc(chosen, func(e *config.Server) bool { return hashOf(e) == s.hash })
+	entries := slices.Clone(chosen[:max(stronger, 0)])
+	if s.entry.Source.Scope.NeedsApproval() && s.entry.Err == nil {
 		entries = append(entries, s.entry)
 	}
 	return entries
@@ -124,7 +129,7 @@ func (h *Host) ForgetLaunch(ctx context.Context, by, fingerprint string) error {
 func (h *Host) disallow(ctx context.Context, by, fingerprint string, v consent.Verdict) error {
 	return h.decide(ctx, by, fingerprint, v, func(sv *supervisor) (err error) {
 		if s := sv.now(); s != nil && s.needsConsent() {
-			err = h.forbid(ctx, sv.name)
+			err = h.forbid(ctx, sv)
 		}
 		return errors.Join(err, h.reconsider(ctx, sv))
 	})
@@ -174,11 +179,9 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 }
 
 // forbid stops a server that must not run any more, unless it was allowed meanwhile. Calls under way may finish until ctx ends.
-func (h *Host) forbid(ctx context.Context, name string) error {
-	if sv, err := h.supervisor(name); err == nil {
-		sv.interrupt(nil)
-	}
-	return h.change(ctx, "deny", name, func(_ context.Context, sv *supervisor, old *server) (wait, error) {
+func (h *Host) forbid(ctx context.Context, sv *supervisor) error {
+	sv.interrupt(nil)
+	return h.change(ctx, "deny", sv.name, func(_ context.Context, sv *supervisor, old *server) (wait, error) {
 		denied := h.consents.notAllowed(h.ctx, old.entry)
 		if denied == nil || !old.needsConsent() {
 			return nil, nil
@@ -237,7 +240,7 @@ func (h *Host) decided(sv *supervisor) func() error {
 		return func() error {
 			ctx, stop := context.WithTimeout(h.intake, rejectedGrace)
 			defer stop()
-			return errors.Join(h.forbid(ctx, sv.name), h.reconsider(h.intake, sv))
+			return errors.Join(h.forbid(ctx, sv), h.reconsider(h.intake, sv))
 		}
 	case chosen != nil:
 		return func() error { return h.reconsider(h.intake, sv) }

@@ -389,17 +389,6 @@ func (h *Host) chooses(sv *supervisor) (entry *config.Server, entries []*config.
 	return nil, nil
 }
 
-// waiting returns the entries that are stronger than the one that runs, and
-// so wait to be allowed.
-func (sv *supervisor) waiting() []*config.Server {
-	entries, s := sv.deciding().entries, sv.now()
-	if s == nil || len(entries) < 2 {
-		return nil
-	}
-	i := slices.IndexFunc(entries, func(e *config.Server) bool { return hashOf(e) == s.hash })
-	return entries[:max(i, 0)]
-}
-
 // reconsider has a supervisor run what is chosen now, unless that is what was chosen last, an
 // Apply has another choice meanwhile, or the server is switched off.
 func (h *Host) reconsider(ctx context.Context, sv *supervisor) error {

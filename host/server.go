@@ -154,11 +154,6 @@ func (s *server) perUser() bool {
 func (s *server) unusable() error {
 	s.target.mu.Lock()
 	defer s.target.mu.Unlock()
-	return s.unusableLocked()
-}
-
-// unusableLocked needs target.mu.
-func (s *server) unusableLocked() error {
 	err := s.err
 	switch state := s.stateLocked(); {
 	case state == lifecycle.Absent:
