@@ -312,7 +312,7 @@ func (conn *connection) aside(ctx context.Context, method string, meta []byte) (
 	ctx, info := conn.shared.trace(ctx, &request{method: method})
 	defer func() { info.end(result, err) }()
 	var opts CallOptions
-	info.departs(conn.describe, &opts)
+	info.departs(conn, &opts)
 	return conn.exchangeOn(ctx, method, fmt.Appendf(nil, `{"_meta":{%s}}`, bytes.TrimSuffix(meta, []byte(","))), &opts)
 }
 

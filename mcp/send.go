@@ -26,7 +26,7 @@ func (conn *connection) sendOnce(ctx context.Context, r *request, p *pendingRequ
 	if err != nil {
 		return nil, WithOutcome(err, NotSent)
 	}
-	r.trace.departs(conn.describe, &p.opts)
+	r.trace.departs(conn, &p.opts)
 	conn.noteID(p)
 	result, err := conn.exchangeOn(p, r.method, params, &p.opts)
 	now := time.Now() // of which a call needs few: it is a large part of a small one

@@ -85,11 +85,11 @@ type RequestInfo struct {
 	// nil if it went well. That a tool failed is no error but stands in Result.
 	Err error
 
-	params   json.RawMessage // of one that is no request of a caller, checked by jsonscan
-	outgoing [2][]member     // those of one that is
-	own      Meta            // the caller's members of _meta
-	describe func() ConnInfo // of the connection that carried it last; nil: none
-	ctx      context.Context // of the work
+	params   json.RawMessage                  // of one that is no request of a caller, checked by jsonscan
+	outgoing [2][]member                      // those of one that is
+	own      Meta                             // the caller's members of _meta
+	carrier  interface{ describe() ConnInfo } // the connection that carried it last; nil: none
+	ctx      context.Context                  // of the work
 	tracing  *tracing
 	meta     []member
 	header   http.Header
@@ -189,8 +189,8 @@ func (r *RequestInfo) end(result json.RawMessage, err error) {
 		return
 	}
 	r.Result, r.Err = result, err
-	if r.describe != nil {
-		r.Connection = r.describe()
+	if r.carrier != nil {
+		r.Connection = r.carrier.describe()
 	}
 	defer r.tracing.guard("RequestEnd")
 	r.tracing.tracer.RequestEnd(r.ctx, r)
@@ -208,14 +208,14 @@ func (r *RequestInfo) retried(ctx context.Context, err error) {
 }
 
 // departs notes that another attempt begins. R may be nil, as everywhere here.
-func (r *RequestInfo) departs(describe func() ConnInfo, opts *CallOptions) {
+func (r *RequestInfo) departs(carrier interface{ describe() ConnInfo }, opts *CallOptions) {
 	if r == nil {
 		return
 	}
 	if r.Attempts++; r.Attempts == 1 {
 		r.SentAt = time.Now()
 	}
-	r.describe = describe
+	r.carrier = carrier
 	opts.Numbered = func(id int64) { r.ID = strconv.FormatInt(id, 10) }
 }
 

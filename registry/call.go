@@ -192,7 +192,7 @@ func (r *Registry) run(ctx context.Context, e *entry, args json.RawMessage, forw
 	if len(chain.handlers) == 0 {
 		return r.pass(ctx, e, args, forward)
 	}
-	call := &Call{Tool: e.def, Args: args, passer: r, entry: e, chain: chain, forward: forward && !chain.looks}
+	call := &Call{Tool: e.def, Args: args, entry: e, chain: chain, forward: forward && !chain.looks}
 	return call.run(ctx, 0)
 }
 
@@ -345,7 +345,7 @@ func (r *Registry) use(looks bool, middleware []Middleware) {
 	defer r.mu.Unlock()
 	last := r.chain.Load()
 	*first = len(last.handlers)
-	r.chain.Store(&chain{slices.Concat(last.handlers, handlers), last.looks || looks})
+	r.chain.Store(&chain{slices.Concat(last.handlers, handlers), last.looks || looks, r})
 }
 
 // arguments returns the arguments, a JSON object, as they are to be passed on: checked

@@ -17,7 +17,6 @@ type Call struct {
 	// belong to the caller and must not be written to.
 	Args json.RawMessage
 
-	passer  passer
 	entry   *entry // of the tool
 	chain   *chain // the middleware of this call
 	forward bool   // the caller, too, looks at no content
@@ -31,7 +30,8 @@ type passer interface {
 // A chain is the middleware of calls, outermost first. It does not change.
 type chain struct {
 	handlers []Handler
-	looks    bool // at results; else at errors alone
+	looks    bool   // at results; else at errors alone
+	passer   passer // after the last of them
 }
 
 // A Handler carries out a call. It is safe for concurrent use.
@@ -50,5 +50,5 @@ func (c *Call) run(ctx context.Context, position int) (*mcp.CallToolResult, erro
 	if position < len(c.chain.handlers) {
 		return c.chain.handlers[position](ctx, c)
 	}
-	return c.passer.pass(ctx, c.entry, c.Args, c.forward)
+	return c.chain.passer.pass(ctx, c.entry, c.Args, c.forward)
 }

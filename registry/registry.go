@@ -113,7 +113,7 @@ func New(opts *Options) *Registry {
 		r.scrubber = redact.New(cmp.Or(o.Results, new(result.Options)).Secrets)
 	}
 	r.snapshot.Store(&Snapshot{version: 1, generation: r.catalogue.generation(), superseded: make(chan struct{})})
-	r.chain.Store(new(chain))
+	r.chain.Store(&chain{passer: r})
 	if r.results != nil {
 		_ = r.Add(newReader(r.results)) // nothing else is listed yet
 	}
