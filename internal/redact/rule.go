@@ -2,7 +2,6 @@ package redact
 
 import (
 	"encoding/base64"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -26,19 +25,29 @@ type class func(c byte) bool
 func alnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
+func digit(c byte) bool  { return '0' <= c && c <= '9' }
+func upper(c byte) bool  { return 'A' <= c && c <= 'Z' || digit(c) }
+func hex(c byte) bool    { return digit(c) || 'a' <= c && c <= 'f' }
 func word(c byte) bool   { return alnum(c) || c == '_' || c == '-' }
+func dotted(c byte) bool { return word(c) || c == '.' || c == '~' }
 func base(c byte) bool   { return alnum(c) || c == '+' || c == '/' || c == '=' }
-func bearer(c byte) bool { return word(c) || base(c) || c == '.' || c == '~' }
+func wide(c byte) bool   { return word(c) || base(c) }
+func bearer(c byte) bool { return dotted(c) || base(c) }
 
 // knownForms returns the rules: those of the table, and of forms that take more to
 // find. A test reads the table, too.
 var knownForms = sync.OnceValue(func() (rules []rule) {
-	rules = tableRules(table)
+	forms, _ := parseForms(table)
+	for _, f := range forms {
+		for _, anchor := range f.anchors {
+			rules = append(rules, rule{f.kind, anchor, f.matcher(len(anchor))})
+		}
+	}
 	rules = append(rules,
-		rule{"JWT", "eyJ", alone(expression("eyJ", jwtTail))},
-		rule{"private key", "-----BEGIN ", expression("-----BEGIN ", keyTail)},
-		rule{"URL credentials", "://", behindScheme(expression("://", userTail))},
-		rule{"URL credentials", `:\/\/`, behindScheme(expression(`:\/\/`, userTail))},
+		rule{"JWT", "eyJ", alone(jwt)},
+		rule{"private key", "-----BEGIN ", privateKey},
+		rule{"URL credentials", "://", userinfo(len("://"))},
+		rule{"URL credentials", `:\/\/`, userinfo(len(`:\/\/`))},
 	)
 	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER "} {
 		rules = append(rules, rule{"bearer token", scheme, alone(bearerToken)})
@@ -93,39 +102,96 @@ func coloured(text string) bool {
 	return ok && strings.HasSuffix(strings.TrimRight(params, "0123456789;"), "\x1b[")
 }
 
-// expression returns what matches an expression that begins behind the anchor. Its group is the secret; without
-// one it begins with the anchor.
-func expression(anchor, behind string) func(text string, at int) (from, to int) {
-	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + regexp.QuoteMeta(anchor) + behind) })
-	return func(text string, at int) (int, int) {
-		found := re().FindStringSubmatchIndex(text[at:])
-		if found == nil {
-			return 0, 0
-		}
-		return at + found[len(found)-2], at + found[len(found)-1]
+// jwt matches three parts of base64, of which the first two are objects.
+func jwt(text string, at int) (int, int) {
+	const most = 16 << 10
+	head := run(text, at, most, word)
+	if head-at < 10 || !strings.HasPrefix(text[head:], ".eyJ") {
+		return 0, 0
 	}
+	body := run(text, head+1, len(text), word)
+	if body-head < 8 || body == len(text) || text[body] != '.' {
+		return 0, 0
+	}
+	return at, run(text, body+1, len(text), word)
 }
 
-const (
-	// jwtTail is two parts more of base64, of which the first is an object, too.
-	jwtTail = `[\w-]{7,}\.eyJ[\w-]{4,}\.[\w-]*`
-	// keyTail is the rest of a key in PEM; if its end was cut off, the lines that may belong to it: headers
-	// and base64. JSON may have put \n in place of the line feeds.
-	keyTail = `[^\n]{0,60}?PRIVATE KEY[^\n]{0,60}?-----(?:(?:[^-]|-[^-])*-----END [^-]{0,60}-----|` +
-		`(?:[0-9A-Za-z+/=\\\r\n]|:[^\n]{0,127}\n|-[^-\n][^\n]{0,126}\n)*)`
-	// userTail is the user and the password in an address.
-	userTail = "([^\x00- /?#\"'<>`\\\\:]*:[^\x00- /?#\"'<>`\\\\]+)@"
-)
+// privateKey matches a key in PEM, also if its end was cut off.
+func privateKey(text string, at int) (int, int) {
+	const (
+		dashes = "-----"
+		most   = 64 << 10
+	)
+	label := at + len("-----BEGIN ")
+	size := strings.Index(text[label:min(len(text), label+64)], dashes)
+	if size < 0 || !strings.Contains(text[label:label+size], "PRIVATE KEY") {
+		return 0, 0
+	}
+	body := label + size + len(dashes)
+	next := strings.Index(text[body:min(len(text), body+most)], dashes)
+	if next < 0 || !strings.HasPrefix(text[body+next:], "-----END ") {
+		return at, keyLines(text, body)
+	}
+	end := body + next + len("-----END ")
+	if size := strings.Index(text[end:min(len(text), end+64)], dashes); size >= 0 {
+		return at, end + size + len(dashes)
+	}
+	return at, end
+}
 
-// behindScheme lets only those matches pass that stand behind the scheme of an address.
-func behindScheme(match func(string, int) (int, int)) func(string, int) (int, int) {
-	const most = 1 << 10
+// keyLines returns the end of the lines that may belong to a key in PEM: headers
+// and base64. JSON may have put \n in place of the line feeds.
+func keyLines(text string, from int) int {
+	for from < len(text) {
+		to := run(text, from, len(text), keyByte)
+		switch {
+		case to == len(text):
+			return to
+		case text[to] == '\n' || text[to] == '\r':
+			from = to + 1
+		case text[to] == ':' || text[to] == '-':
+			size := strings.IndexByte(text[to:min(len(text), to+128)], '\n')
+			if size < 0 {
+				return to
+			}
+			from = to + size + 1
+		default:
+			return to
+		}
+	}
+	return from
+}
+
+func keyByte(c byte) bool { return base(c) || c == '\\' }
+
+// userinfo matches the user and the password in an address.
+func userinfo(anchor int) func(string, int) (int, int) {
 	return func(text string, at int) (int, int) {
 		if at == 0 || !alnum(text[at-1]) {
 			return 0, 0
 		}
-		return match(text[:min(len(text), at+most)], at)
+		const most = 1 << 10
+		from := at + anchor
+		to, colon := -1, -1
+		for i := from; i < len(text) && i-from < most && !endsAuthority(text[i]); i++ {
+			switch text[i] {
+			case '@':
+				to = i
+			case ':':
+				if colon < 0 {
+					colon = i
+				}
+			}
+		}
+		if colon < 0 || colon+1 >= to {
+			return 0, 0
+		}
+		return from, to
 	}
+}
+
+func endsAuthority(c byte) bool {
+	return c <= ' ' || strings.IndexByte("/?#\"'<>`\\", c) >= 0
 }
 
 func bearerToken(text string, at int) (int, int) {

@@ -2,6 +2,7 @@ package textguard
 
 import (
 	_ "embed" // the tables
+	"encoding/binary"
 	"iter"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func classify(w, prev *word) class {
 	if w.size > maxWord {
 		return 0
 	}
-	c := classes()[w.letters]
+	c := classes().slot(&w.letters).class
 	if c&inPath != 0 {
 		c |= classOfPath(w, prev)
 	}
@@ -96,14 +97,34 @@ func classOfPath(w, prev *word) class {
 	return 0
 }
 
+// A vocabulary is a hash table of the words that are of a class, with room for twice as many. Each
+// word of each text of a catalogue is looked up, for which a map takes four times as long.
+type vocabulary [512]known
+
+type known struct {
+	letters [maxWord]byte
+	class   class // 0: nothing is here
+}
+
+// slot returns where a word is, or what is empty where it would be.
+func (v *vocabulary) slot(letters *[maxWord]byte) *known {
+	const odd = 0x9e3779b97f4a7c15 // spreads what is multiplied by it
+	at := (binary.LittleEndian.Uint64(letters[:]) ^ binary.LittleEndian.Uint64(letters[8:])*odd) * odd >> 55
+	for v[at].class != 0 && v[at].letters != *letters {
+		at = (at + 1) % uint64(len(v))
+	}
+	return &v[at]
+}
+
 // classes are the classes of words.
-var classes = sync.OnceValue(func() map[[maxWord]byte]class {
-	all := map[[maxWord]byte]class{}
+var classes = sync.OnceValue(func() *vocabulary {
+	var all vocabulary
 	add := func(words string, c class) {
 		for word := range strings.FieldsSeq(words) {
 			var letters [maxWord]byte
 			copy(letters[:], word)
-			all[letters] |= c
+			s := all.slot(&letters)
+			s.letters, s.class = letters, s.class|c
 		}
 	}
 	for i, row := range lexicon() {
@@ -112,5 +133,5 @@ var classes = sync.OnceValue(func() map[[maxWord]byte]class {
 	for _, p := range pathParts() {
 		add(p.words, inPath)
 	}
-	return all
+	return &all
 })

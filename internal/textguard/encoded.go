@@ -52,13 +52,19 @@ func decodings(run string) []string {
 		all = append(all, string(raw))
 	}
 	run = strings.TrimRight(run, "=")
-	if len(run)%4 == 1 { // one digit more is no byte
-		run = run[:len(run)-1]
-	}
+	run = run[:len(run)&^3+trailing(len(run)&3)]
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		if raw, err := encoding.DecodeString(run); err == nil {
 			all = append(all, string(raw))
 		}
 	}
 	return all
+}
+
+// trailing returns how many digits of an incomplete group can be decoded.
+func trailing(rest int) int {
+	if rest == 1 {
+		return 0
+	}
+	return rest
 }

@@ -1,8 +1,7 @@
 package textguard
 
 import (
-	"cmp"
-	_ "embed" // the tables of letters
+	_ "embed" // the table of letters
 	"sync"
 	"unicode/utf8"
 )
@@ -40,13 +39,42 @@ func fold(r rune) byte {
 }
 
 // unaccented returns what fold does, and the letter without its accent.
-func unaccented(r rune) byte { return cmp.Or(Unaccented(r), fold(r)) }
+func unaccented(r rune) byte {
+	if r >= 0xc0 && r < 0x180 || r >= 0x1e00 && r < 0x1f00 {
+		return Unaccented(r)
+	}
+	return fold(r)
+}
 
 // Unaccented returns a Latin letter with an accent in lower case without it; 0 for all else.
-func Unaccented(r rune) byte { return accents()[r] }
+func Unaccented(r rune) byte {
+	c := byte('.')
+	switch {
+	case r >= 0xc0 && r < 0x180:
+		c = accents[r-0xc0]
+	case r >= 0x1e00 && r < 0x1f00:
+		c = moreAccents[r-0x1e00]
+	}
+	if c == '.' {
+		return 0
+	}
+	return c
+}
 
 // isAccent reports whether a character is an accent of the letter before it.
 func isAccent(r rune) bool { return r >= 0x300 && r < 0x370 }
+
+// The letters with accents from U+00C0 and U+1E00 on, without them. A point stands
+// for what is none.
+const (
+	accents = "aaaaaa.ceeeeiiiidnooooo.ouuuuy..aaaaaa.ceeeeiiiidnooooo.ouuuuy.y" +
+		"aaaaaaccccccccddddeeeeeeeeeegggggggghhhhiiiiiiiiii..jjkkklllllll" +
+		"lllnnnnnnnnnoooooo..rrrrrrssssssssttttttuuuuuuuuuuuuwwyyyzzzzzzs"
+	moreAccents = "aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmm" +
+		"mmmmnnnnnnnnoooooooopppprrrrrrrrssssssssssttttttttuuuuuuuuuuvvvv" +
+		"wwwwwwwwwwxxxxyyzzzzzzhtwya.ss..aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeee" +
+		"eeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuuuuyyyyyyyy......"
+)
 
 // lookalike folds the letters of other alphabets that are drawn like Latin ones.
 func lookalike(r rune) byte { return lookalikes()[r] }
@@ -54,21 +82,12 @@ func lookalike(r rune) byte { return lookalikes()[r] }
 //go:embed lookalikes.txt
 var lookalikesText string
 
-//go:embed accents.txt
-var accentsText string
-
-var (
-	lookalikes = sync.OnceValue(func() map[rune]byte { return lettersOf(lookalikesText) })
-	accents    = sync.OnceValue(func() map[rune]byte { return lettersOf(accentsText) })
-)
-
-// lettersOf reads a table of letters.
-func lettersOf(table string) map[rune]byte {
+var lookalikes = sync.OnceValue(func() map[rune]byte {
 	latin := map[rune]byte{}
-	for line := range rowsOf(table) {
+	for line := range rowsOf(lookalikesText) {
 		for _, r := range line[1:] {
 			latin[r] = line[0]
 		}
 	}
 	return latin
-}
+})

@@ -2,7 +2,6 @@ package textguard
 
 import (
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -68,11 +67,21 @@ func isName(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c == '_
 
 func isInner(c byte) bool { return c == '-' || c == '.' || c == ':' || c == '/' }
 
-// unworded matches what no word of a language has: a sign within, or behind a small letter at the start a capital.
-var unworded = regexp.MustCompile(`^.+[-_.:/]|^[a-z](.*[a-z])?[A-Z]`)
-
 // formed reports whether no word of a language looks so.
-func (p piece) formed() bool { return len(p.word) <= maxName && unworded.MatchString(p.word) }
+func (p piece) formed() bool {
+	if len(p.word) > maxName {
+		return false
+	}
+	for i := 1; i < len(p.word); i++ {
+		switch c, prev := p.word[i], p.word[i-1]; {
+		case c == '_' || isInner(c):
+			return true
+		case c >= 'A' && c <= 'Z' && prev >= 'a' && prev <= 'z' && p.word[0] >= 'a':
+			return true // not what begins with a capital, as products do
+		}
+	}
+	return false
+}
 
 // yield yields the piece, and the server that it begins with.
 func (p piece) yield(yield func(Mention) bool) bool {
