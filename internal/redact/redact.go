@@ -155,86 +155,29 @@ func (r *Redactor) JSON(value []byte) []byte {
 		}
 		return value
 	}
-	d := document{redactor: r, value: value}
-	return d.redact()
-}
-
-// A document is JSON on its way through a Redactor.
-type document struct {
-	redactor *Redactor
-	value    []byte
-	out      []byte          // what was copied so far; nil before the first secret
-	copied   int             // how much of value that is
-	names    map[string]bool // the keys that were redacted
-	keyName  string          // the key before the next string; empty if there is none
-}
-
-func (d *document) redact() []byte {
-	for at := 0; at < len(d.value); {
-		quote := bytes.IndexByte(d.value[at:], '"')
-		if quote < 0 {
-			break
+	names := map[string]bool{} // the keys that were redacted
+	key := ""                  // before the next string; empty if there is none
+	return canonjson.MapStrings(value, func(quoted, rest []byte) (string, bool) {
+		text := string(quoted[1 : len(quoted)-1])
+		if strings.IndexByte(text, '\\') >= 0 {
+			text, _ = jsonscan.String(quoted)
 		}
-		at += quote
-		end := stringEnd(d.value, at)
-		d.string(at, end)
-		at = end
-	}
-	if d.out == nil {
-		return d.value
-	}
-	return append(d.out, d.value[d.copied:]...)
-}
-
-// stringEnd returns the place behind the string that begins at a quote.
-func stringEnd(value []byte, at int) int {
-	for at++; at < len(value); at++ {
-		switch value[at] {
-		case '\\':
-			at++
-		case '"':
-			return at + 1
+		rest = bytes.TrimLeft(rest, " \t\r\n")
+		isKey := len(rest) > 0 && rest[0] == ':'
+		safe := r.Text(text)
+		if !isKey && safe == text && secretAfter(key, text) {
+			safe = "[redacted: " + awsSecret + "]"
 		}
-	}
-	return len(value)
-}
-
-// string looks at one string of the document.
-func (d *document) string(from, to int) {
-	text := string(d.value[from+1 : to-1])
-	if strings.IndexByte(text, '\\') >= 0 {
-		text, _ = jsonscan.String(d.value[from:to])
-	}
-	rest := bytes.TrimLeft(d.value[to:], " \t\r\n")
-	isKey := len(rest) > 0 && rest[0] == ':'
-	safe := d.redactor.Text(text)
-	if !isKey && safe == text && secretAfter(d.keyName, text) {
-		safe = "[redacted: " + awsSecret + "]"
-	}
-	if d.keyName = ""; isKey {
-		d.keyName = text
-	}
-	if safe == text {
-		return
-	}
-	if isKey {
-		safe = d.unique(safe)
-	}
-	d.out = append(d.out, d.value[d.copied:from]...)
-	d.out = canonjson.AppendString(d.out, safe)
-	d.copied = to
-}
-
-// unique makes keys that were redacted differ: an object must not have a key
-// twice.
-func (d *document) unique(key string) string {
-	if d.names == nil {
-		d.names = map[string]bool{}
-	}
-	name := key
-	for n := 2; d.names[name]; n++ {
-		name = key + " " + strconv.Itoa(n)
-	}
-	d.names[name] = true
-	return name
+		if key = ""; isKey {
+			key = text
+		}
+		if isKey && safe != text { // an object must not have a key twice
+			name := safe
+			for n := 2; names[safe]; n++ {
+				safe = name + " " + strconv.Itoa(n)
+			}
+			names[safe] = true
+		}
+		return safe, safe != text
+	})
 }

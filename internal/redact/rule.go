@@ -25,24 +25,14 @@ type class func(c byte) bool
 func alnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
-func digit(c byte) bool  { return '0' <= c && c <= '9' }
-func upper(c byte) bool  { return 'A' <= c && c <= 'Z' || digit(c) }
-func hex(c byte) bool    { return digit(c) || 'a' <= c && c <= 'f' }
 func word(c byte) bool   { return alnum(c) || c == '_' || c == '-' }
-func dotted(c byte) bool { return word(c) || c == '.' || c == '~' }
 func base(c byte) bool   { return alnum(c) || c == '+' || c == '/' || c == '=' }
-func wide(c byte) bool   { return word(c) || base(c) }
-func bearer(c byte) bool { return dotted(c) || base(c) }
+func bearer(c byte) bool { return word(c) || base(c) || c == '.' || c == '~' }
 
 // knownForms returns the rules: those of the table, and of forms that take more to
 // find. A test reads the table, too.
 var knownForms = sync.OnceValue(func() (rules []rule) {
-	forms, _ := parseForms(table)
-	for _, f := range forms {
-		for _, anchor := range f.anchors {
-			rules = append(rules, rule{f.kind, anchor, f.matcher(len(anchor))})
-		}
-	}
+	rules = tableRules(table)
 	rules = append(rules,
 		rule{"JWT", "eyJ", alone(jwt)},
 		rule{"private key", "-----BEGIN ", privateKey},
