@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/apps"
@@ -35,10 +36,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // may be used by any number of goroutines.
 type Page struct {
 	api      http.Handler
-	document asset
-	policy   string           // of the document
-	apps     http.Handler     // has the script that shows apps; nil: none is shown
-	assets   map[string]asset // by path
+	policy   string       // of the document
+	apps     http.Handler // has the script that shows apps; nil: none is shown
 	sessions sessions
 }
 
@@ -54,36 +53,35 @@ func New(api http.Handler) (*Page, error) {
 	if nils.Is(api) {
 		return nil, errors.New("page: the handler of the API is required")
 	}
-	p := &Page{api: api, policy: policy, assets: map[string]asset{}, sessions: sessions{links: map[string]link{}}}
+	return &Page{api: api, policy: policy, sessions: sessions{links: map[string]link{}}}, nil
+}
+
+// loadAssets returns the files by their paths, and the document as that of "". They are the same for all
+// pages, and compressing them takes a while.
+var loadAssets = sync.OnceValue(func() map[string]asset {
 	found := map[string]asset{} // by name
 	all := sha256.New()
-	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	_ = fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error { // of files that are part of the program
+		if d.IsDir() {
 			return err
 		}
 		data, err := files.ReadFile(name)
-		if err != nil {
-			return err
-		}
 		all.Write([]byte(name))
 		all.Write(data)
 		found[strings.TrimPrefix(name, "assets/")] = newAsset(data, kindOf(name))
-		return nil
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
 	// The path of the assets has a hash of all of them, so that a browser may keep them forever, and
 	// never mixes those of two versions.
 	base := root + "assets/" + base64.RawURLEncoding.EncodeToString(all.Sum(nil)[:12]) + "/"
 	document := loginpage.Fill(string(found["index.html"].data), "assets", base)
-	p.document = newAsset([]byte(document), "text/html; charset=utf-8")
 	delete(found, "index.html")
+	byPath := map[string]asset{"": newAsset([]byte(document), "text/html; charset=utf-8")}
 	for name, a := range found {
-		p.assets[base+name] = a
+		byPath[base+name] = a
 	}
-	return p, nil
-}
+	return byPath
+})
 
 // ShowApps has the page show the apps of tools that are tried, those of Options.Apps of the API. Call it before the page serves.
 func (p *Page) ShowApps(a *apps.Apps) {
@@ -136,14 +134,14 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case rest == "apps.js" && p.apps != nil:
 		p.apps.ServeHTTP(w, r)
 	case strings.HasPrefix(rest, "assets/"):
-		a, ok := p.assets[r.URL.Path]
+		a, ok := loadAssets()[r.URL.Path]
 		if !ok {
 			http.NotFound(w, r)
 			return
 		}
 		serveAsset(w, r, a, "public, max-age=31536000, immutable")
 	default: // the document has the views of all other paths
-		serveAsset(w, r, p.document, "no-cache")
+		serveAsset(w, r, loadAssets()[""], "no-cache")
 	}
 }
 
