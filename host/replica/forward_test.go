@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -57,6 +58,7 @@ func TestHandler(t *testing.T) {
 		servers[i].Start()
 		defer servers[i].Close()
 	}
+	third := join(t, store, deadport.URL(t)).ID() // no connection to it was ever open
 	assert.Equal(t, len(assert.Value(members[0].Approvals(t.Context()))(t)), 0, "calls, when it has looked for others")
 	first, second := members[0].ID(), members[1].ID()
 	large := strings.Repeat("x", 3<<20)
@@ -83,8 +85,7 @@ func TestHandler(t *testing.T) {
 			assert.Equal(t, send(t, test.method, servers[0].URL+test.path, header, body), want, "%s", test.name)
 		}
 	}
-	servers[1].Close()
-	got := send(t, "POST", servers[0].URL+"/mcp", http.Header{}, strings.NewReader(second+"-X"))
+	got := send(t, "POST", servers[0].URL+"/mcp", http.Header{}, strings.NewReader(third+"-X"))
 	assert.Contains(t, got, "0 POST", "about one that cannot be reached")
 }
 

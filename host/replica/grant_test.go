@@ -244,7 +244,7 @@ func TestGrantOfAnotherTool(t *testing.T) {
 func TestGrantEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storage.NewMemory()
-		opts := &replica.Options{Every: time.Minute} // fewer looks make the test faster
+		opts := &replica.Options{Every: 2 * time.Minute} // fewer looks make the test faster
 		a := newSharer(t, store, opts)
 		ann := in(t, "ann", "c1")
 		a.allows(t, ann, "mail__send")
