@@ -12,16 +12,19 @@ TAGS        := conformance,integration,release
 export GORACE := atexit_sleep_ms=10
 # What the go command inherits in tests, too: nothing is compiled with and without it.
 RACE        := GOFLAGS="$${GOFLAGS:-} $(shell .ci/goflags .)"
+PLAIN       := GOFLAGS="$${GOFLAGS:-} $(shell .ci/goflags cmd/mcpbelt)"
 
+# Compilers, tests and staticcheck spend a fifth of their time on collecting garbage by default.
+LESS_GC     := GOGC=200 GOMEMLIMIT=256MiB
 # What takes longest begins first, or it runs alone at the end.
-LONGEST     := ./host/gateway ./transport ./host ./internal/layers ./mcp
+LONGEST     := ./host/gateway ./transport ./host ./mcp
 # Tests wait at times: two packages more than there are processors keep these busy.
 PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2)))
 
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test check long fmt-check unit staticcheck lint vuln bench-compare site package tidy-check systems cross race-sqlstore names full norace strangers reproducible binaries conformance integration integration-core \
+.PHONY: help test check long fmt-check unit source staticcheck lint vuln bench-compare site package tidy-check systems cross race-sqlstore names full norace strangers reproducible binaries conformance integration integration-core \
 	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench gobench
 
 ifeq ($(strip $(MODULES)),)
@@ -65,7 +68,8 @@ help:
 	@echo 'make gobench      benchmarks'
 	@echo 'make bench-compare COMMIT=main PACKAGES=./registry   benchmarks of a commit and of now, by benchstat'
 
-test: fmt-check unit staticcheck
+test: fmt-check unit
+	@.ci/each "$(MAKE) source" "$(MAKE) staticcheck"
 	@echo 'make test: all passed'
 
 check:
@@ -85,15 +89,20 @@ fmt-check:
 # of a package in another order each time, and so runs those, too, that did not change.
 unit:
 	@echo '== go vet and go test, with the race detector (the first packages take two minutes to compile on a new machine)'
-	@.ci/tool staticcheck -version >/dev/null 2>&1 & \
+	@$(LESS_GC) .ci/tool staticcheck -version >/dev/null 2>&1 & \
 	status=0; \
-	$(RACE) FAULT_SEEDS=0 $(GO) test -p $(PACKAGES) -vet=all $(SHUFFLE:%=-shuffle=%) -timeout 60m $(LONGEST) ./... | $(QUIET) || status=$$?; \
+	$(LESS_GC) $(RACE) FAULT_SEEDS=0 $(GO) test -p $(PACKAGES) -vet=all $(SHUFFLE:%=-shuffle=%) -timeout 60m $(LONGEST) \
+		$$($(GO) list ./... | grep -v '/internal/layers$$') | $(QUIET) || status=$$?; \
 	wait; exit $$status
+
+# What reads the source runs in one goroutine. What it has compiled is compiled with the race detector, as by unit.
+source:
+	@$(LESS_GC) $(RACE) $(GO) test -race=false -vet=all -timeout 60m ./internal/layers
 
 # It reads what the compiler made of imported packages: with -race it is there already.
 staticcheck:
 	@echo '== staticcheck'
-	@$(RACE) .ci/tool staticcheck -tags $(TAGS) ./...
+	@GOGC=400 $(RACE) .ci/tool staticcheck -tags $(TAGS) ./...
 
 # The core's and the command's.
 lint:
@@ -114,7 +123,7 @@ tidy-check:
 # takes seconds; make cross compiles. The golden files of the API are those of all systems.
 systems:
 	@echo '== types and API on all systems'
-	@$(GO) test -count=1 -timeout 60m ./internal/layers -run '^Test(API|Systems|DocCode|LinkedModules|AdapterModules)$$' -modules "$(MODULES)" -systems all
+	@$(RACE) $(GO) test -race=false -count=1 -timeout 60m ./internal/layers -run '^Test(API|Systems|DocCode|LinkedModules|AdapterModules)$$' -modules "$(MODULES)" -systems all
 
 # What is built goes nowhere, so that a program leaves no binary.
 cross:
@@ -127,15 +136,15 @@ cross:
 # runs in one goroutine and makes many cases has nothing to show it.
 norace:
 	@echo '== without the race detector'
-	@$(GO) test -run 'Cost$$' ./mcp
-	@MCPBELT_FULL=1 $(GO) test -run '^Test(FitAnything|ResultsWeigh.*|UnknownNameAllocates|.*NotAllocate)$$' ./host ./registry ./registry/result
-	@MCPBELT_FULL=1 $(GO) test ./registry/profile ./registry/rest/openapi ./host/config ./internal/schemagate ./internal/redact ./internal/jsonc ./internal/mask
+	@$(PLAIN) $(GO) test -run 'Cost$$' ./mcp
+	@MCPBELT_FULL=1 $(PLAIN) $(GO) test -run '^Test(FitAnything|ResultsWeigh.*|UnknownNameAllocates|.*NotAllocate)$$' ./host ./registry ./registry/result
+	@MCPBELT_FULL=1 $(PLAIN) $(GO) test ./registry/profile ./registry/rest/openapi ./host/config ./internal/schemagate ./internal/redact ./internal/jsonc ./internal/mask
 
-# Each module is released into a proxy in a folder, and got from there. MODULES limits
-# them.
+# The script .ci/release, and each module: it is released into a proxy in a folder, and got
+# from there. MODULES limits them.
 strangers:
 	@echo '== programs that get the modules'
-	@MODULES="$(MODULES)" $(GO) test -tags release -count=1 -timeout 60m -run '^Test(Strangers|InstallLines)$$' ./internal/release
+	@MODULES="$(MODULES)" $(GO) test -tags release -count=1 -timeout 60m ./internal/release
 
 # The same version makes the same bytes, whatever the folders and caches.
 reproducible:
@@ -178,7 +187,7 @@ obligations:
 	@$(GO) test -count=1 ./internal/layers -run '^TestObligations$$' -update
 
 profiles:
-	@$(GO) test -count=1 ./internal/layers -run '^TestProfileTable$$' -update
+	@$(GO) test -count=1 ./registry/profile -run '^TestProfileTable$$' -update
 
 adapters:
 	@rm -f docs/adapters/results/*.json

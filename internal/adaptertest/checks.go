@@ -13,7 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// A check is a row of the table.
+// A check is a row of the table, which package layers reads here.
 type check struct {
 	name string
 	what string // for the table
@@ -52,15 +52,6 @@ func checks() []check {
 		{"mended", "what was mended is observed", (*kit).mended},
 		{"many", "129 and 513 tools", (*kit).many},
 	}
-}
-
-// Checks are the names of the checks and what they are called in the table, in order.
-func Checks() [][2]string {
-	var all [][2]string
-	for _, c := range checks() {
-		all = append(all, [2]string{c.name, c.what})
-	}
-	return all
 }
 
 // A kit is what one check works with.

@@ -7,27 +7,18 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest/results"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// A Record is what came of one runtime of an adapter, as it is kept in
-// docs/adapters/results.
-type Record struct {
-	Adapter   string            `json:"adapter"`
-	Runtime   string            `json:"runtime"`
-	Framework string            `json:"framework"`
-	Interrupt string            `json:"interrupt"`
-	InOrder   bool              `json:"inOrder"`
-	TextOnly  bool              `json:"textOnly"`
-	Fixed     bool              `json:"fixed"`
-	Checks    map[string]string `json:"checks"` // "yes", "no", or why not
-}
-
 // record compares what came of the checks with what is kept, or keeps it if the
 // environment says MCPBELT_ADAPTERS=write.
-func record(t *testing.T, a Adapter, results map[string]string) {
+func record(t *testing.T, a Adapter, came map[string]string) {
 	t.Helper()
-	data, err := json.MarshalIndent(Record{a.Name, a.Runtime, a.Framework, a.Interrupt, a.InOrder, a.TextOnly, a.Fixed, results}, "", "\t")
+	data, err := json.MarshalIndent(results.Record{
+		Adapter: a.Name, Runtime: a.Runtime, Framework: a.Framework, Interrupt: a.Interrupt,
+		InOrder: a.InOrder, TextOnly: a.TextOnly, Fixed: a.Fixed, Checks: came,
+	}, "", "\t")
 	assert.OK(t, err)
 	data = append(data, '\n')
 	path := filepath.Join("..", "..", "docs", "adapters", "results", a.Name+"-"+a.Runtime+".json")

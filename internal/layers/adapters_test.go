@@ -3,15 +3,17 @@ package layers
 import (
 	"cmp"
 	"fmt"
+	"go/ast"
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest/results"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
@@ -32,7 +34,7 @@ var toolless = map[string]string{
 type adapterRow struct {
 	name   string
 	page   bool
-	runs   []adaptertest.Record
+	runs   []results.Record
 	mod    goMod
 	linked int // modules that a program links
 	extra  int // those of them that the core does not link
@@ -52,7 +54,7 @@ func (r *adapterRow) framework() (path, version string) {
 }
 
 // check finds what is missing or contradicts itself.
-func (r *adapterRow) check() []string {
+func (r *adapterRow) check(checks [][2]string) []string {
 	var problems []string
 	say := func(format string, args ...any) {
 		problems = append(problems, "adapters/"+r.name+": "+fmt.Sprintf(format, args...))
@@ -75,7 +77,7 @@ func (r *adapterRow) check() []string {
 		say("its go.mod does not require the framework %q", framework)
 	}
 	known := map[string]bool{}
-	for _, c := range adaptertest.Checks() {
+	for _, c := range checks {
 		known[c[0]] = true
 	}
 	for _, run := range r.runs {
@@ -105,11 +107,34 @@ func (r *adapterRow) check() []string {
 	return problems
 }
 
+// adapterChecks returns the names of the checks of package adaptertest, and what they are called in the table, in
+// order.
+func adapterChecks(t *testing.T) (checks [][2]string) {
+	text := func(e ast.Expr) string {
+		lit, ok := e.(*ast.BasicLit)
+		assert.True(t, ok, "a text")
+		return assert.Value(strconv.Unquote(lit.Value))(t)
+	}
+	repository(t).pkgs["internal/adaptertest"].file("checks.go").eachFunction(func(name string, body ast.Node) {
+		if name != "checks" {
+			return
+		}
+		ast.Inspect(body, func(n ast.Node) bool {
+			if row, ok := n.(*ast.CompositeLit); ok && row.Type == nil {
+				checks = append(checks, [2]string{text(row.Elts[0]), text(row.Elts[1])})
+			}
+			return true
+		})
+	})
+	assert.True(t, len(checks) > 20, "%d checks", len(checks))
+	return checks
+}
+
 // label names a runtime in the table.
-func label(run *adaptertest.Record) string { return run.Adapter + ", " + run.Runtime }
+func label(run *results.Record) string { return run.Adapter + ", " + run.Runtime }
 
 // adapterTable writes the generated part of docs/adapters.md.
-func adapterTable(rows []*adapterRow) string {
+func adapterTable(rows []*adapterRow, checks [][2]string) string {
 	var b strings.Builder
 	b.WriteString("| adapter | framework | version | modules linked | beyond the core's |\n|---|---|---|--:|--:|\n")
 	for _, r := range rows {
@@ -130,7 +155,6 @@ func adapterTable(rows []*adapterRow) string {
 				either(run.TextOnly, "a line of text", "as images"))
 		}
 	}
-	checks := adaptertest.Checks()
 	b.WriteString("\n| runtime |")
 	for _, c := range checks {
 		b.WriteString(" " + c[1] + " |")
@@ -168,14 +192,14 @@ func either(is bool, yes, no string) string {
 }
 
 // readResults returns the kept results by adapter, and what is wrong with the files.
-func readResults(t *testing.T) (map[string][]adaptertest.Record, []string) {
+func readResults(t *testing.T) (map[string][]results.Record, []string) {
 	t.Helper()
 	const folder = "docs/adapters/results"
 	files := assert.Value(filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*")))(t)
-	runs := map[string][]adaptertest.Record{}
+	runs := map[string][]results.Record{}
 	var problems []string
 	for _, file := range files {
-		var run adaptertest.Record
+		var run results.Record
 		base := filepath.Base(file)
 		strictJSON(t, path.Join(folder, base), &run)
 		if want := run.Adapter + "-" + run.Runtime + ".json"; base != want {
@@ -281,7 +305,7 @@ func TestAdapterModules(t *testing.T) {
 // TestAdapterTable holds docs/adapters.md against the results of the adapters. With
 // -update it writes the tables.
 func TestAdapterTable(t *testing.T) {
-	names := adapterNames(allModules(t))
+	names, checks := adapterNames(allModules(t)), adapterChecks(t)
 	runs, problems := readResults(t)
 	pages := adapterPages(t)
 	problems = append(problems, strangers(names, slices.Sorted(maps.Keys(runs)), pages)...)
@@ -297,15 +321,15 @@ func TestAdapterTable(t *testing.T) {
 			name: name, page: slices.Contains(pages, name), runs: runs[name],
 			mod: readGoMod(t, "adapters/"+name), linked: linked[name], extra: extra[name],
 		}
-		slices.SortFunc(r.runs, func(a, b adaptertest.Record) int { return cmp.Compare(a.Runtime, b.Runtime) })
-		problems = append(problems, r.check()...)
+		slices.SortFunc(r.runs, func(a, b results.Record) int { return cmp.Compare(a.Runtime, b.Runtime) })
+		problems = append(problems, r.check(checks)...)
 		rows = append(rows, r)
 	}
 	report(t, problems)
 
 	file := filepath.Join(root, "docs", "adapters.md")
 	text := assert.Value(os.ReadFile(file))(t)
-	want, ok := replaceBetween(string(text), adaptersBegin, adaptersEnd, adapterTable(rows))
+	want, ok := replaceBetween(string(text), adaptersBegin, adaptersEnd, adapterTable(rows, checks))
 	switch {
 	case !ok:
 		t.Errorf("docs/adapters.md has no place for the tables: the lines\n%s%s", adaptersBegin, adaptersEnd)
@@ -317,22 +341,23 @@ func TestAdapterTable(t *testing.T) {
 }
 
 func TestAdapterTableSeesProblems(t *testing.T) {
-	run := func(runtime string) adaptertest.Record {
-		r := adaptertest.Record{Adapter: "a", Runtime: runtime, Framework: "example.com/f", Interrupt: "an error", Checks: map[string]string{}}
-		for _, c := range adaptertest.Checks() {
+	checks := adapterChecks(t)
+	run := func(runtime string) results.Record {
+		r := results.Record{Adapter: "a", Runtime: runtime, Framework: "example.com/f", Interrupt: "an error", Checks: map[string]string{}}
+		for _, c := range checks {
 			r.Checks[c[0]] = "yes"
 		}
 		return r
 	}
 	var mod goMod
 	mod.Require = append(mod.Require, required{Path: "example.com/f", Version: "v1.2.3"})
-	good := &adapterRow{name: "a", page: true, runs: []adaptertest.Record{run("Loop"), run("Node")}, mod: mod, linked: 20, extra: 7}
+	good := &adapterRow{name: "a", page: true, runs: []results.Record{run("Loop"), run("Node")}, mod: mod, linked: 20, extra: 7}
 	good.runs[0].Checks["image"] = "it has no eyes"
 	good.runs[1].Checks["image"] = "it has no eyes"
 	good.runs[1].Checks["login"] = "it has no door"
 	good.runs[1].Fixed, good.runs[1].InOrder, good.runs[1].TextOnly = true, true, true
-	expect(t, good.check())
-	table := adapterTable([]*adapterRow{good, {name: "otel", page: true}})
+	expect(t, good.check(checks))
+	table := adapterTable([]*adapterRow{good, {name: "otel", page: true}}, checks)
 	for _, want := range []string{
 		"| [a](adapters/a.md) | `example.com/f` | v1.2.3 | 20 | 7 |\n", "| [otel](adapters/otel.md) | – | – | 0 | 0 |\n",
 		"| a, Loop | an error | by the next turn | at the same time | as images |\n",
@@ -342,14 +367,14 @@ func TestAdapterTableSeesProblems(t *testing.T) {
 		assert.Contains(t, table, want)
 	}
 
-	bad := &adapterRow{name: "b", runs: []adaptertest.Record{run("Loop"), run("Node")}}
+	bad := &adapterRow{name: "b", runs: []results.Record{run("Loop"), run("Node")}}
 	bad.runs[0].Interrupt = ""
 	bad.runs[0].Checks["image"] = "no"
 	bad.runs[0].Checks["login"] = "a | b"
 	bad.runs[1].Checks["beauty"] = "yes"
 	bad.runs[1].Framework = "example.com/g"
 	delete(bad.runs[1].Checks, "turns")
-	expect(t, bad.check(),
+	expect(t, bad.check(checks),
 		"adapters/b: there is no page docs/adapters/b.md",
 		`adapters/b: its go.mod does not require the framework "example.com/g"`,
 		"adapters/b: Loop is a runtime of example.com/f, others are of example.com/g",
@@ -359,8 +384,8 @@ func TestAdapterTableSeesProblems(t *testing.T) {
 		`adapters/b: Node has results for "beauty", which is no check`,
 		`adapters/b: Node has not passed "turns"`,
 	)
-	expect(t, (&adapterRow{name: "c", page: true}).check(), "adapters/c: there are no results in docs/adapters/results: run make adapters")
-	expect(t, (&adapterRow{name: "otel", page: true, runs: good.runs}).check(), "adapters/otel: it has results, although it tells of calls, and makes none")
+	expect(t, (&adapterRow{name: "c", page: true}).check(checks), "adapters/c: there are no results in docs/adapters/results: run make adapters")
+	expect(t, (&adapterRow{name: "otel", page: true, runs: good.runs}).check(checks), "adapters/otel: it has results, although it tells of calls, and makes none")
 	expect(t, strangers([]string{"a"}, []string{"a", "x"}, []string{"a", "y", recipesPage}),
 		`docs/adapters/results has results of "x", which is no adapter in allmodules`,
 		"docs/adapters/y.md is the page of no adapter in allmodules")

@@ -1,13 +1,13 @@
 // Package release tests that the modules of this repository can be released, and that
 // a program elsewhere can use what was released. It has tests only.
 //
-// The tests of the script .ci/release are fast and run with all others. With the build
-// tag release, TestStrangers has the script make a module proxy of the files as they
-// stand, and for each module has a program get the module from there, as that of a
-// stranger does: in a folder of its own, with go get, without replace. All packages of the
-// module are loaded; the programs in testdata, and the command, are built and run.
+// All of them have the build tag release. TestStrangers has the script .ci/release make a
+// module proxy of the files as they stand, and for each module has a program get the module
+// from there, as that of a stranger does: in a folder of its own, with go get, without replace.
+// All packages of the module are loaded; the programs in testdata, and the command, are built
+// and run.
 //
-//	go test -tags release -run 'TestStrangers|TestInstallLines' -v -timeout 60m ./internal/release
+//	go test -tags release -v -timeout 60m ./internal/release
 //
 // TestInstallLines runs the lines with go get that stand in the pages.
 //

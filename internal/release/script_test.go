@@ -1,3 +1,5 @@
+//go:build release
+
 package release
 
 import (
@@ -148,6 +150,7 @@ func TestScriptTries(t *testing.T) {
 
 func TestScriptRefuses(t *testing.T) {
 	const foreign = "\nrequire example.com/x v1.0.0\n\nreplace example.com/x => ../x\n"
+	unchanged := newRepository(t)
 	for _, tt := range []struct {
 		name  string
 		args  string            // of the script
@@ -215,7 +218,10 @@ func TestScriptRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRepository(t)
+			r := unchanged
+			if tt.files != nil || tt.git != "" {
+				r = newRepository(t)
+			}
 			if tt.files != nil {
 				write(t, r.dir, tt.files)
 				r.commit(t)
