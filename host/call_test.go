@@ -168,8 +168,8 @@ func TestUsersOfSharedServerTakeTurns(t *testing.T) {
 func TestCallThatTheServerCannotRead(t *testing.T) {
 	//report: Processes | lilhammerfun/clumsies#100, NatLabRockies/openstudio-mcp#98 | a server ends, with exit code 0 or 1, at a message that is longer than its buffer, and the client shows no more than a closed connection | arguments of more than 8 MiB are not sent, or of more than maxArgumentBytes of the entry; a request that a server ended at is not sent to the next one by itself, and error, status and the text for the model have the exit code and the server's last words
 	t.Parallel()
-	large := json.RawMessage(`{"text":"` + strings.Repeat("x", 17<<20) + `"}`)
-	h := open(t, hosttest.Write(t, "s", hosttest.Child(t, "s", `"limits":{"maxArgumentBytes":-1}`), "bounded", hosttest.Child(t, "b")), &host.Options{StateDir: host.NoState, Client: mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}})
+	large := json.RawMessage(`{"text":"` + strings.Repeat("x", 9<<20) + `"}`)
+	h := open(t, hosttest.Write(t, "s", hosttest.Child(t, "narrow", `"limits":{"maxArgumentBytes":-1}`), "bounded", hosttest.Child(t, "b")), &host.Options{StateDir: host.NoState, Client: mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}})
 	starts := func(server string) int { return assert.Value(h.Inspect(server))(t).Client.State().Connections }
 	before := starts("s")
 	_, err := h.Registry().Call(watchdog(t), "s__echo", large)

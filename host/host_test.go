@@ -458,7 +458,7 @@ func TestTracerOfRegistry(t *testing.T) {
 	assert.Equal(t, seen.stopped, 1, "stopped times")
 }
 
-const goodServers = 8
+const goodServers = 4
 
 // hugeToolList is a list of many tools that all say much.
 var hugeToolList = sync.OnceValue(func() string {
@@ -541,7 +541,7 @@ func TestHostileNeighbour(t *testing.T) {
 				}
 				return nil
 			}
-			load := callLoad{callers: 4, calls: assert.Cases(20, 100), tool: "good00__echo", look: look}
+			load := callLoad{callers: 4, calls: assert.Cases(10, 100), tool: "good00__echo", look: look}
 			load.during(t, h, func() {
 				var wg sync.WaitGroup
 				for i := range goodServers {

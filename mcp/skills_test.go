@@ -131,7 +131,7 @@ func TestSkillFileIsVerified(t *testing.T) {
 		{skill, "forms/a b.md", "it has 7 bytes, the skill says 6", []any{text("A form!")}},
 		{skill, "forms/a b.md", "there are 2 contents, not one", []any{text("A form"), text("A form")}},
 		{live, "SKILL.md", "limit exceeded: bytes of a skill > 16777216", []any{text(strings.Repeat("x", 16<<20+1))}},
-	} {
+	}[:assert.Cases(3, 4)] { // the last one takes half a gigabyte
 		contents = test.contents
 		_, err := c.ReadSkillFile(t.Context(), test.skill, test.path, nil)
 		assert.Contains(t, assert.As[*mcp.ProtocolError](t, err, test.want).Error(), test.want)

@@ -46,10 +46,13 @@ func TestPromptsOfAllServers(t *testing.T) {
 	assert.OK(t, l.Err())
 	assert.Equal(t, len(l.Items), len(names)*len(own), "prompts")
 	seen := map[string]bool{}
-	for _, p := range l.Items {
+	for i, p := range l.Items {
 		assert.False(t, seen[p.Name], "%q twice", p.Name)
 		assert.True(t, regexp.MustCompile(`^[\w-]{1,64}$`).MatchString(p.Name), "a plain name: %q", p.Name)
 		seen[p.Name] = true
+		if i%assert.Cases(4, 1) != 0 {
+			continue
+		}
 		assert.Equal(t, assert.Value(promptText(t, h, p.Name))(t), p.Prompt.Name+" for me")
 		res := assert.Value(content.New(h).CompletePrompt(watchdog(t), p.Name, mcp.CompleteArgument{Name: "who", Value: "m"}, nil, nil))(t)
 		assert.Equal(t, res.Completion.Values[0], fmt.Sprintf("%s %s who=m ", p.Server, p.Prompt.Name))

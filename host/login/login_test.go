@@ -124,12 +124,15 @@ func TestEachKeyHasAnEffectOrAWarning(t *testing.T) {
 		}
 		return assert.Value(config.Parse(t.Context(), name, []byte(text), &config.Options{Formats: formats, Scope: config.ScopeUser}))(t).Servers[0]
 	}
-	tried := 0
-	for _, file := range files {
+	tried, share := 0, assert.Cases(2, 1)
+	for f, file := range files {
 		for _, place := range places[:assert.Cases(2, 3)] {
 			place = strings.ReplaceAll(place, "URL", file.url)
 			for _, section := range strings.Fields(file.sections) {
-				for _, beside := range besides {
+				for b, beside := range besides {
+					if (f+b)%share != 0 {
+						continue // another file has it
+					}
 					entry := func(section, members string) string {
 						return fmt.Sprintf(file.text, place+fmt.Sprintf(`, "%s": {%s}`, section, strings.Trim(members, ", ")))
 					}

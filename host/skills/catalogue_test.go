@@ -127,7 +127,7 @@ func TestHostileSkills(t *testing.T) {
 // Skills of one server with one name are told apart, and a text is as long as it may be.
 func TestEqualNamesAndBudget(t *testing.T) {
 	s := skilltest.New(map[string]string{})
-	for i := range 200 {
+	for i := range 60 {
 		s.Set(fmt.Sprintf("skill://team%d/refunds/SKILL.md", i), skilltest.File("refunds", "Pays back", ""))
 	}
 	h, ctx := open(t, "", map[string]*skilltest.Server{"docs": s}), hosttest.Watchdog(t)
@@ -137,7 +137,7 @@ func TestEqualNamesAndBudget(t *testing.T) {
 		assert.OK(t, c.Accept(ctx, "ada", &s))
 		assert.Equal(t, assert.Value(c.Find(ctx, s.Name))(t).URI, s.URI)
 	}
-	assert.Equal(t, len(names), 200)
+	assert.Equal(t, len(names), 60)
 	text := c.Instructions(ctx, 1000)
 	assert.True(t, len(text) <= 1000 && len(text) > 900, "%d bytes", len(text))
 	assert.Contains(t, text, " more, which do not fit in here\n")

@@ -3,7 +3,9 @@
 package hosttest
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -71,10 +73,32 @@ func serve(mode string) {
 			panic(err)
 		}
 	}
-	if err := NewServer(mode).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+	var in sdk.Transport = &sdk.StdioTransport{}
+	if mode == "narrow" {
+		in = &sdk.IOTransport{Reader: &narrow{File: os.Stdin}, Writer: os.Stdout}
+	}
+	if err := NewServer(mode).Run(context.Background(), in); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// A narrow input ends at a line of more than a megabyte.
+type narrow struct {
+	*os.File
+	line int // is how much of a line was read
+}
+
+func (r *narrow) Read(p []byte) (int, error) {
+	n, err := r.File.Read(p)
+	r.line += n
+	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
+		r.line = n - end
+	}
+	if r.line > 1<<20 {
+		return 0, errors.New("a line of more than a megabyte")
+	}
+	return n, err
 }
 
 // Schemas are for servers that are made many times with the same tools: to derive and

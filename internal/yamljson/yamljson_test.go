@@ -86,6 +86,9 @@ func TestRefusals(t *testing.T) {
 		"broken":               {"a: {b\nc: d\n", ""},
 		"too long":             {strings.Repeat("#", jsonc.MaxSize+1), "more than the limit"},
 	} {
+		if len(c.text) > assert.Cases(1<<20, 1<<30) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse([]byte(c.text))
 			assert.As[*jsonc.SyntaxError](t, err)

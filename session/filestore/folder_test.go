@@ -146,7 +146,7 @@ func TestDamageIsNoticed(t *testing.T) {
 			broken = append(broken, sound[:i])
 		}
 	}
-	broken = append(broken, append(bytes.Clone(sound), 0), bytes.Repeat([]byte{0}, len(sound)), make([]byte, maxFile+1))
+	broken = append(broken, append(bytes.Clone(sound), 0), bytes.Repeat([]byte{0}, len(sound)))
 	for i, b := range broken {
 		hurt(t, path, b)
 		assert.Is(t, errOf(f.Load(t.Context(), "a", "")), storage.ErrDamaged, "case %d: Load", i)
@@ -160,6 +160,11 @@ func TestDamageIsNoticed(t *testing.T) {
 	assert.True(t, slices.EqualFunc(aside, broken, bytes.Equal), "the files are moved aside as they were")
 	assert.Equal(t, strings.Count(log.String(), "level=ERROR"), len(broken), "logged errors")
 	assert.Lacks(t, log.String(), "canary", "log")
+
+	assert.OK(t, os.WriteFile(path, nil, 0o600))
+	assert.OK(t, os.Truncate(path, int64(maxFile)+1))
+	assert.Is(t, errOf(f.Load(t.Context(), "a", "")), storage.ErrDamaged, "Load of a file that is too large")
+	assert.Equal(t, len(files(t, f, damagedDir)), len(broken)+1, "files that are moved aside")
 }
 
 // After damage there is no record, and nothing of before can be saved over.

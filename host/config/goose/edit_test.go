@@ -141,11 +141,11 @@ func placesOf(n *jsonc.Node, at []string) (list [][]string) {
 func FuzzEdit(f *testing.F) {
 	for _, file := range inputs(f) {
 		data := assert.Value(os.ReadFile(file))(f)
-		for seed := range uint64(20) {
+		for seed := range uint64(assert.Cases(5, 20)) {
 			f.Add(data, seed)
 		}
 	}
-	for seed := range uint64(40) {
+	for seed := range uint64(assert.Cases(10, 40)) {
 		f.Add([]byte(before), seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
