@@ -53,7 +53,7 @@ func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
 	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: loginCallback}}))(t)
 	t.Cleanup(func() { _ = logins.Close() })
 	h := open(t, write(t,
-		"hung", child(t, "mute"),
+		"hung", child(t, "unanswering"),
 		"dying", child(t, "exit"),
 		"wall", `{"url": "`+wall.URL+`", "headers": {"Authorization": "Bearer stale"}}`,
 		"login", `{"url": "`+as.NewMCP(nil).URL+`"}`,

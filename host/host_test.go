@@ -68,14 +68,14 @@ func endMoments() []endMoment {
 			return end
 		}},
 		{"replacement", func(t *testing.T, h *host.Host, _ string) func() {
-			c := parseEntries(t, "s", childEntry(t, "mute", "1"))
+			c := parseEntries(t, "s", childEntry(t, "unanswering", "1"))
 			before := len(childProcesses(t))
 			end := inBackground(func() { _, _ = h.Apply(watchdog(t), c) })
 			eventually(t, "the new process", func() bool { return len(childProcesses(t)) > before })
 			return end
 		}},
 		{"Enable", func(t *testing.T, h *host.Host, _ string) func() {
-			c := parseEntries(t, "silent", childEntry(t, "mute", "1", `"enabled": false`), "s", childEntry(t, "s", "0"))
+			c := parseEntries(t, "silent", childEntry(t, "unanswering", "1", `"enabled": false`), "s", childEntry(t, "s", "0"))
 			assert.Value(h.Apply(watchdog(t), c))(t)
 			end := inBackground(func() { _ = h.Enable(watchdog(t), "silent") })
 			awaitStage(t, h, "silent", host.StageStarting)
@@ -88,7 +88,7 @@ func endMoments() []endMoment {
 			return inBackground(func() { _ = h.Refresh(watchdog(t)) })
 		}},
 		{"lazy start", func(t *testing.T, h *host.Host, _ string) func() {
-			c := parseEntries(t, "lazy", childEntry(t, "mute", "1", `"lazy": true`))
+			c := parseEntries(t, "lazy", childEntry(t, "unanswering", "1", `"lazy": true`))
 			assert.Value(h.Apply(watchdog(t), c))(t)
 			awaitStage(t, h, "lazy", host.StageStarting)
 			return func() {}

@@ -22,7 +22,7 @@ const (
 		{"name":"can","inputSchema":{},"execution":{"taskSupport":"optional"}},
 		{"name":"never","inputSchema":{},"execution":{"taskSupport":"forbidden"}},
 		{"name":"strange","inputSchema":{},"execution":{"taskSupport":["required"]}},
-		{"name":"mute","inputSchema":{}}]}`
+		{"name":"untold","inputSchema":{}}]}`
 	taskResult = `{"content":[{"type":"text","text":"done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}`
 )
 
@@ -155,7 +155,7 @@ func TestTaskAsked(t *testing.T) {
 		{"can", mcp.Revision20251125, taskAbilities, &mcp.TaskOptions{}, `{}`},
 		{"never", mcp.Revision20251125, taskAbilities, &mcp.TaskOptions{}, ``},
 		{"strange", mcp.Revision20251125, taskAbilities, &mcp.TaskOptions{}, ``},
-		{"mute", mcp.Revision20251125, taskAbilities, &mcp.TaskOptions{}, ``},
+		{"untold", mcp.Revision20251125, taskAbilities, &mcp.TaskOptions{}, ``},
 		{"unheard of", mcp.Revision20251125, taskAbilities, &mcp.TaskOptions{}, ``},
 		{"must", mcp.Revision20251125, nobody, &mcp.TaskOptions{}, ``},
 		{"must", mcp.Revision20251125, `{"tools":{}}`, &mcp.TaskOptions{}, ``},

@@ -29,7 +29,7 @@ const soon = 20 * time.Millisecond
 // The server ignores all requests to stop.
 func TestCommandCloseKills(t *testing.T) {
 	//report: Processes | CommandCodeAI/command-code#515 | a server does not end when its input does | it is told to, and killed after the grace time; closing is bounded
-	recipe := child("deaf", "ready", "hang")
+	recipe := child("ignoreterm", "ready", "hang")
 	recipe.CloseTimeout = soon
 	l, out := dialWatched(t, recipe)
 	out.await(t, "ready")
@@ -129,7 +129,7 @@ func TestCommandDetachedProcessHoldsStdout(t *testing.T) {
 
 // A server that closes its stdout is gone for us though its process lives.
 func TestCommandServerClosesStdout(t *testing.T) {
-	recipe := child("read", "close", "deaf", "hang")
+	recipe := child("read", "close", "ignoreterm", "hang")
 	recipe.CloseTimeout = soon
 	recipe.SetWaits(0, time.Millisecond, 0)
 	l := dial(t, recipe)
@@ -141,7 +141,7 @@ func TestCommandServerClosesStdout(t *testing.T) {
 // While a server that ignores all requests to stop is being closed, the calls
 // under way are over, and new ones are refused at once.
 func TestCommandCallsWhileClosing(t *testing.T) {
-	recipe := child(slices.Concat(probed(), greeted(), []string{"deaf", "read", "ready", "hang"})...)
+	recipe := child(slices.Concat(probed(), greeted(), []string{"ignoreterm", "read", "ready", "hang"})...)
 	recipe.CloseTimeout = 2 * tooLong
 	out := watch(recipe)
 	client := newClient(t, recipe, mcp.ClientOptions{})

@@ -43,7 +43,7 @@ func runHost() {
 	w.SetShell(os.Getenv(hostShell))
 	var servers []io.Closer
 	for range map[string]int{"family": 1, "crowd": 3}[role] {
-		recipe := transporttest.Child("deaf", "spawn:hang", "detach:hang", "daemon:hang", "ready", "hang")
+		recipe := transporttest.Child("ignoreterm", "spawn:hang", "detach:hang", "daemon:hang", "ready", "hang")
 		recipe.Env = append(recipe.Env, hostTag+"="+os.Getenv(hostTag))
 		recipe.CloseTimeout = 20 * time.Millisecond
 		recipe.SetWatchdog(w)

@@ -58,7 +58,7 @@ func serve(mode string) {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(3)
-	case "mute":
+	case "unanswering":
 		// Reads to the end, and never answers.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return

@@ -45,7 +45,7 @@ const childVariable = "TRANSPORTTEST_CHILD"
 //	detach:STEP   the same in a session of its own
 //	daemon:STEP   the same, by a process between that ends at once
 //	escape:STEP   like detach, without the variables that the host set
-//	deaf          ignore SIGTERM from now on
+//	ignoreterm    ignore SIGTERM from now on
 //	ready         write the line "ready" to stderr
 //	close         close stdout
 //	hang          wait forever
@@ -127,7 +127,7 @@ func steps() map[string]func(c *child, arg string, n int) error {
 		"detach": func(_ *child, arg string, _ int) error { return spawn("detach", arg) },
 		"daemon": func(_ *child, arg string, _ int) error { return spawn("daemon", arg) },
 		"escape": func(_ *child, arg string, _ int) error { return spawn("escape", arg) },
-		"deaf": func(*child, string, int) error {
+		"ignoreterm": func(*child, string, int) error {
 			signal.Ignore(syscall.SIGTERM)
 			return nil
 		},

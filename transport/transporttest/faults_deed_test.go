@@ -68,7 +68,7 @@ func (c *call) misbehave(deed string) {
 	case "late":
 		pause(c.outlet, 400*time.Millisecond)
 		c.victim.send(c.outlet, done(c.id, c.nonce))
-	case "deaf":
+	case "stopsreading":
 		c.victim.stopsReading.Store(true)
 	case "stderr":
 		for range 256 {

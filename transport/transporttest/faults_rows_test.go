@@ -133,8 +133,8 @@ func silences() []row {
 		{id: "2.2", name: "call hangs, not having run", deed: "hang early", wires: everyWire(), heals: true, expect: unknown},
 		{id: "2.3", name: "every call hangs", deed: "hang", again: true, wires: everyWire(), expect: unknown},
 		{id: "2.4", name: "answer comes after the deadline", deed: "late", wires: everyWire(), heals: true, expect: tooLate},
-		{id: "2.5", name: "server never answers the handshake", deed: "mute", ambient: true, wires: wires(overStdio), unready: true},
-		{id: "3", name: "server stops to read its input", deed: "deaf", wires: wires(overStdio), padding: 256 << 10, heals: true, expect: unknown},
+		{id: "2.5", name: "server never answers the handshake", deed: "silent", ambient: true, wires: wires(overStdio), unready: true},
+		{id: "3", name: "server stops to read its input", deed: "stopsreading", wires: wires(overStdio), padding: 256 << 10, heals: true, expect: unknown},
 	}
 }
 
@@ -187,7 +187,7 @@ func oversize() []row {
 
 func networks() []row {
 	return []row{
-		{id: "9.1", name: "network takes connections and carries nothing", deed: "mute", ambient: true, wires: web(), unready: true},
+		{id: "9.1", name: "network takes connections and carries nothing", deed: "silent", ambient: true, wires: web(), unready: true},
 		{id: "9.2", name: "network stops to carry anything in a call", deed: "freeze", wires: web(), notices: true, heals: true, expect: outcome(mcp.Unknown)},
 		{id: "10", name: "connection is reset in an answer", deed: "reset", wires: web(), heals: true, expect: outcome(mcp.Unknown)},
 	}

@@ -50,14 +50,14 @@ func beVictim() {
 	}
 	out := &stdout{}
 	in := bufio.NewReader(os.Stdin)
-	for !v.stopsReading.Load() && p.Deed != "mute" {
+	for !v.stopsReading.Load() && p.Deed != "silent" {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			break
 		}
 		go v.serve(line, out)
 	}
-	if v.stopsReading.Load() || p.Deed == "stubborn" || p.Deed == "mute" {
+	if v.stopsReading.Load() || p.Deed == "stubborn" || p.Deed == "silent" {
 		select {}
 	}
 	os.Exit(0)

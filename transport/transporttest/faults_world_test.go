@@ -65,7 +65,7 @@ func newWorld(c *cell) (*world, error) {
 		w.server, network = listen(&sse{victim: v, streams: map[string]*stream{}})
 	}
 	v.freeze = network.goDark
-	if c.plan.Deed == "mute" {
+	if c.plan.Deed == "silent" {
 		close(network.dark)
 	}
 	w.dial(c, w.server.URL)
