@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -532,6 +534,27 @@ func TestApprovalAndSwitches(t *testing.T) {
 	}
 	assert.Fails(t, h.Enable(t.Context(), "notes"), "Enable starts what was rejected while it was disabled")
 	p.wantStarts(l.Path)
+}
+
+// Who has decided what about a launch is recorded.
+func TestDecisionsAreRecorded(t *testing.T) {
+	p, kept := newProject(t), activity.NewMemory(100)
+	log := activity.New(nil, kept)
+	h := host.New(patient(&host.Options{Consents: consent.New(), StateDir: host.NoState, Activity: log}))
+	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
+	print := onlyPending(t, h).Fingerprint()
+	assert.OK(t, h.AllowLaunch(t.Context(), "ann", print))
+	assert.OK(t, h.ForgetLaunch(t.Context(), "bob", print))
+	assert.OK(t, h.DenyLaunch(t.Context(), "eve", print))
+	assert.OK(t, h.Close())
+	assert.OK(t, log.Close(t.Context()))
+	var got []string
+	for _, e := range kept.Recent(&activity.Filter{Kinds: []string{"consent"}}, 0) {
+		assert.Equal(t, e.Detail["fingerprint"], print)
+		got = append(got, strings.TrimSpace(e.User+" "+e.Outcome+" "+e.Detail["change"]))
+	}
+	slices.Sort(got)
+	assert.Equal(t, strings.Join(got, ", "), "ann approved, bob ok forget, eve refused")
 }
 
 // However decisions, changes and the end come together, the server is at last what was
