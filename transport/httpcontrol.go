@@ -128,7 +128,9 @@ func (c *httpConn) request(req *jsonrpc.Request, frame []byte, fields http.Heade
 	switch {
 	case err == nil, ctx.Err() != nil:
 	case needsLogin(err) && !(req.Method == protocol.Listen && needsRights(err)):
-		c.fail(err)
+		c.enter()
+		c.lose(ctx, err)
+		c.leave()
 	default:
 		c.deliver(&jsonrpc.Response{ID: req.ID, Error: err})
 	}

@@ -34,8 +34,8 @@ func (c *httpConn) leave() {
 	}
 }
 
-// lose ends the connection because the server does not know its session, and
-// returns when it has ended. Other requests in flight get the time to learn
+// lose ends the connection because the server does not know its session, or wants a
+// login, and returns when it has ended. Other requests in flight get the time to learn
 // the same: cut off, they would count as possibly run. The caller has entered.
 func (c *httpConn) lose(ctx context.Context, err error) {
 	c.mu.Lock()
