@@ -536,7 +536,7 @@ func TestApprovalAndSwitches(t *testing.T) {
 	p.wantStarts(l.Path)
 }
 
-// Who has decided what about a launch is recorded.
+// The log has each decision about a launch, and who made it.
 func TestDecisionsAreRecorded(t *testing.T) {
 	p, kept := newProject(t), activity.NewMemory(100)
 	log := activity.New(nil, kept)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// lostWait is how long requests in flight may take to learn for themselves
-	// that the session is lost.
+	// lostWait is how long requests in flight may take to be refused as well, when the
+	// session is lost or a login is wanted.
 	lostWait = time.Second
 	// deleteTimeout bounds the requests by which Close ends a session.
 	deleteTimeout = 2 * time.Second
@@ -35,8 +35,8 @@ func (c *httpConn) leave() {
 }
 
 // lose ends the connection because the server does not know its session, or wants a
-// login, and returns when it has ended. Other requests in flight get the time to learn
-// the same: cut off, they would count as possibly run. The caller has entered.
+// login, and returns when it has ended. Other requests in flight get lostWait to be
+// refused as well: cut off, they would count as possibly run. The caller has entered.
 func (c *httpConn) lose(ctx context.Context, err error) {
 	c.mu.Lock()
 	c.lost = cmp.Or(c.lost, err)

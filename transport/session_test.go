@@ -175,6 +175,25 @@ func TestHTTPSessionLostForAll(t *testing.T) {
 
 // A call that the server is running is not safe to repeat just because another
 // one is refused.
+// A login that the stream of announcements wants ends the connection, and no call before the server has refused it, too.
+func TestHTTPLoginNeededDuringACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running := make(chan struct{})
+		l := dial(t, &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, &script{call: func(p *post) {
+			if p.Method == "tools/call" {
+				close(running)
+				time.Sleep(time.Second / 2)
+			}
+			p.WriteHeader(401)
+		}})})
+		failed := start(t.Context(), l, "tools/call")
+		<-running
+		control(t, l, "subscriptions/listen", modernMeta)
+		wantOutcome(t, <-failed, mcp.NotSent)
+		assert.Fails(t, assert.Err(l.Read(bounded(t))), "the connection goes on")
+	})
+}
+
 func TestHTTPSessionLostDuringACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running := make(chan struct{})
